@@ -2,7 +2,7 @@
 
 An augmentation of text is a function `(lines, *, seed, <parameters>) -> list[str]` that returns one line for each line.
 An augmentation of tokens is a function `(ids, special, random, *, <parameters>) -> list[int]`, with the argument
-`tokenizer` if its parameters request it. Parameters and their ranges are in `replicse.registry.augmentations`.
+`tokenizer` if the parameters request it. Parameters with ranges are in `replicse.registry.augmentations`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def augment(
     lines: Sequence[str], spec: Augmentation | Mapping[str, Any], root: Path | str = "."
 ) -> list[str]:
-    """Apply an augmentation of text to lines; equal lines and parameters give equal results.
+    """Apply an augmentation of text to lines.
+
+    Equal lines and parameters give equal results.
 
     Args:
         lines: the lines of a corpus.
@@ -30,8 +32,8 @@ def augment(
         One augmented line for each line.
 
     Raises:
-        BadInput: if the augmentation or its file is not valid.
-        MissingData: if its file does not exist.
+        BadInput: if the augmentation or the file is not valid.
+        MissingData: if the file does not exist.
     """
     augmentation = augmentation_of(spec)
     values = _parameter_values(augmentation)
@@ -41,14 +43,15 @@ def augment(
 
 
 def token_change(spec: Augmentation | Mapping[str, Any], tokenizer: Path) -> "TokenChange | None":
-    """Return the function of an augmentation of tokens, or None for an augmentation of text.
+    """Return the function of an augmentation of tokens.
 
     Args:
         spec: the augmentation.
         tokenizer: the tokenizer.json.
 
     Returns:
-        A function of row number, token ids and special-token mask of a line, which returns the augmented ids.
+        A function of row number, token ids and special-token mask of a line, which returns the augmented ids, or None
+        for an augmentation of text.
     """
     augmentation = augmentation_of(spec)
     if not augmentation.of_tokens:

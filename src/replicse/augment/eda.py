@@ -20,10 +20,11 @@ Words = list[str]
 def eda(
     lines: Sequence[str], *, seed: int, alpha: float, cleaning: str, source: str, file: Path | None
 ) -> list[str]:
-    """Apply a random operation to each line: synonym replacement, insertion, swap or deletion.
+    """Apply a random operation to each line.
 
-    The first three operate on max(1, floor(alpha * n)) words, deletion on each word with probability alpha (at least
-    one word is kept). Letter case and punctuation are kept by default, because lower case hurts cased encoders.
+    The operations are synonym replacement, insertion, swap and deletion. Deletion operates on each word with
+    probability alpha (at least one word is kept), and the others on max(1, floor(alpha * n)) words. Letter case and
+    punctuation are kept by default, because lower case hurts cased encoders.
 
     Args:
         lines: the lines.
@@ -56,9 +57,10 @@ def eda(
 
 
 def clean_line(line: str) -> str:
-    """Reduce a line to lower-case letters a to z: remove apostrophes and replace other characters by blanks.
+    """Reduce a line to lower-case letters a to z.
 
-    A line without letters is not changed, because no view may be empty.
+    Apostrophes are removed, and other characters are replaced by spaces. A line without letters is not changed, because
+    no view may be empty.
     """
     letters = re.sub("[^a-z]+", " ", re.sub("['’]", "", line.lower())).strip()
     return letters or line
@@ -69,7 +71,7 @@ def _count_changes(words: Words, alpha: float) -> int:
 
 
 def _synonyms_of(marked: str, synonyms: Synonyms) -> tuple[str, ...]:
-    """Return the synonyms of a word with possible punctuation, with its letter case and punctuation."""
+    """Return synonyms with the letter case and punctuation of a word."""
     ((before, word, after),) = MARKED.findall(marked)
     names = synonyms(word.lower())
     if word[:1].isupper():
@@ -117,7 +119,10 @@ def swap_words(words: Words, alpha: float, random: Random, synonyms: Synonyms) -
 
 
 def delete_words(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
-    """Delete each word with probability `alpha`; if no word is left, keep a random one."""
+    """Delete each word with probability `alpha`.
+
+    If no word is left, a random word is kept.
+    """
     return [word for word in words if random.random() >= alpha] or [random.choice(words)]
 
 

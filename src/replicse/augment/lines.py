@@ -1,11 +1,14 @@
-"""Augment line by line. Each line has a random generator, so that its result does not depend on other lines."""
+"""Augmentation line by line.
+
+Each line has a random generator, so that the result does not depend on other lines.
+"""
 
 from collections.abc import Callable, Sequence
 from random import Random
 
 
 def line_random(seed: int, index: int) -> Random:
-    """Return the random generator of a line by its 0-based number."""
+    """Return the random generator of the line with a 0-based number."""
     return Random(f"{seed}/{index}")
 
 
@@ -15,7 +18,7 @@ def each_line(lines: Sequence[str], seed: int, change: Callable[[str, Random], s
     Args:
         lines: the lines.
         seed: the seed.
-        change: a function of a line and its random generator.
+        change: a function of a line and a random generator.
     """
     changed = []
     for index, line in enumerate(lines):
@@ -31,6 +34,6 @@ def each_words(
     Args:
         lines: the lines.
         seed: the seed.
-        change: a function of the words of a line and its random generator, which returns the new words.
+        change: a function of the words of a line and a random generator, which returns the new words.
     """
     return each_line(lines, seed, lambda line, random: " ".join(change(line.split(), random)))

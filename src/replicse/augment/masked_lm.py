@@ -8,10 +8,7 @@ from replicse.augment.proposals import Proposer
 
 
 def masked_lm(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) -> list[str]:
-    """Replace a share of the word pieces of each line by the proposals of a frozen masked-LM.
-
-    All chosen pieces of a line are masked at once, and replaced by the most likely piece that differs from the
-    original. There is no dropout (methods 8.3).
+    """Replace word pieces of each line by proposals of a frozen masked-LM.
 
     Args:
         lines: the lines.
@@ -27,7 +24,7 @@ def masked_lm(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
 
 
 def _choose_places(row: np.ndarray, special: list[int], ratio: float, seed: tuple[int, int]) -> np.ndarray:
-    """Return random places: the rounded share of the pieces that are not special, at least one if there are any."""
+    """Return random places: a share of the ordinary pieces, at least one."""
     ordinary = np.flatnonzero(~np.isin(row, special))
     count = min(len(ordinary), max(1, round(ratio * len(ordinary))))
     if not count:

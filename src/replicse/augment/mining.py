@@ -18,7 +18,7 @@ def mined(lines: Sequence[str], *, seed: int, model: FrozenModel, rank: tuple[in
     Args:
         lines: the lines of a column.
         seed: the seed.
-        model: the encoder and its pooling.
+        model: the encoder with a pooling.
         rank: the lowest and highest rank among all other lines; rank 1 is the nearest.
 
     Raises:

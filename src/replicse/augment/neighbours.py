@@ -6,10 +6,15 @@ from replicse.augment.lines import line_random
 
 
 def next_sentence(lines: Sequence[str], *, seed: int, reach: int) -> list[str]:
-    """Return for each line a random one of the `reach` lines after it, and the last line for itself.
+    """Return for each line a random line from the `reach` lines after it.
 
-    Near the end there are fewer lines to choose from. Document boundaries are ignored (SimCSE, Table 1, does not mark
-    them).
+    The last line is replaced by itself. Near the end there are fewer lines to choose from. Document boundaries are
+    ignored (SimCSE, Table 1, does not mark them).
+
+    Args:
+        lines: the lines.
+        seed: the seed.
+        reach: the largest distance of a line.
     """
     last = len(lines) - 1
     result = []

@@ -16,7 +16,14 @@ BATCH_TOKENS = 4096
 
 
 class Proposer:
-    """A masked-LM without dropout, loaded from an encoder folder; raises BadInput if it has no masked-LM head."""
+    """A masked-LM without dropout that proposes word pieces.
+
+    Args:
+        folder: the folder of an encoder.
+
+    Raises:
+        BadInput: if the encoder has no masked-LM head.
+    """
 
     def __init__(self, folder: str) -> None:
         self.backbone = open_backbone(Path(folder)).eval()
@@ -29,7 +36,12 @@ class Proposer:
         self.special = [special.pad, special.unk, special.cls, special.sep, special.mask]
 
     def pieces(self, lines: Sequence[str], at_most: int | None = None) -> list[np.ndarray]:
-        """Return the ids of each line with special tokens, truncated to `at_most` tokens."""
+        """Return the ids of each line with special tokens.
+
+        Args:
+            lines: the lines.
+            at_most: the number of tokens to truncate lines to; default: the limit of the encoder.
+        """
         self.tokenizer.enable_truncation(at_most or self.max_length)
         return [np.array(encoding.ids) for encoding in self.tokenizer.encode_batch(list(lines))]
 
@@ -44,9 +56,9 @@ class Proposer:
         places: Sequence[np.ndarray],
         avoid: Sequence[np.ndarray] | None = None,
     ) -> list[np.ndarray]:
-        """Replace pieces of rows by the most likely pieces that are not special tokens.
+        """Replace pieces of rows by the most likely pieces.
 
-        All places of a row are masked at once.
+        Special tokens are not used as replacements. All places of a row are masked at once.
 
         Args:
             rows: token ids.
@@ -78,7 +90,7 @@ class Proposer:
 
 
 def _batches(order: Sequence[int], rows: Sequence[np.ndarray]) -> list[list[int]]:
-    """Split row numbers, sorted by length, into batches of at most BATCH_TOKENS padded tokens."""
+    """Split length-sorted row numbers into batches of BATCH_TOKENS tokens."""
     batches: list[list[int]] = []
     for row in order:
         if not batches or (len(batches[-1]) + 1) * len(rows[row]) > BATCH_TOKENS:

@@ -1,7 +1,7 @@
 """Synonym replacement with nlpaug, and thesauri (WordNet, PPDB) for it.
 
-nlpaug chooses and replaces words. Its own thesauri are not used: its WordNet downloads missing data and does not find
-system packages, and its PPDB does not name the line of an error and needs 3.9 s and 370 MiB for 400,000 lines, compared
+nlpaug chooses and replaces words. The thesauri of nlpaug are not used: WordNet downloads missing data and does not find
+system packages, and PPDB does not name the line of an error and needs 3.9 s and 370 MiB for 400,000 lines, compared
 with 1.7 s and 170 MiB for `read_ppdb`. Importing nlpaug takes 4.6 s, which EDA (0.1 s for 5,000 lines) can avoid.
 """
 
@@ -51,7 +51,7 @@ class Thesaurus:
 
     Attributes:
         predict: a function of a word and optionally `pos` that returns synonyms.
-        pos_tag: a function of words that returns each with its part-of-speech tag.
+        pos_tag: a function of words that returns pairs of word and part-of-speech tag.
     """
 
     predict: Callable[..., list[str]]
@@ -68,9 +68,10 @@ def synonym(
     file: Path | None,
     tagger: str | None,
 ) -> list[str]:
-    """Replace words of each line by synonyms that nlpaug chooses; other characters are not changed.
+    """Replace words of each line by synonyms that nlpaug chooses.
 
-    nlpaug chooses from all words except determiners. If a chosen word has no synonym, it is not changed.
+    Other characters are not changed. nlpaug chooses from all words except determiners. If a chosen word has no synonym,
+    it is not changed.
 
     Args:
         lines: the lines.
@@ -103,7 +104,7 @@ def _make_augmenter(thesaurus: Thesaurus, source: str, least: int, most: int, sh
     from nlpaug.augmenter.word import SynonymAug
 
     class Augmenter(SynonymAug):
-        """nlpaug's augmenter with our thesaurus instead of its own loaders."""
+        """nlpaug's augmenter with our thesaurus instead of the loaders."""
 
         @classmethod
         def get_model(cls, *_: Any) -> Thesaurus:
@@ -113,7 +114,7 @@ def _make_augmenter(thesaurus: Thesaurus, source: str, least: int, most: int, sh
 
 
 def _replace_words(augmenter: Any, line: str) -> str:
-    """Return the line with nlpaug's replacements between the original blanks."""
+    """Return the line with nlpaug's replacements between the original spaces."""
     tokens = augmenter.substitute(line)
     if isinstance(tokens, str):  # no word could be replaced
         return line
@@ -126,7 +127,7 @@ def _replace_words(augmenter: Any, line: str) -> str:
 
 @contextmanager
 def _seed_global_generators(seed: int) -> Iterator[None]:
-    """Seed the global random generators, which nlpaug uses, in the block and restore them afterwards."""
+    """Seed the global random generators in a block and restore them."""
     python_state, numpy_state = global_random.getstate(), np.random.get_state()
     np.random.seed(seed % 2**32)
     try:
@@ -159,7 +160,7 @@ def _make_lexicon_tagger(
             return NO_SYNONYM
         return TAGS[max(entries, key=lambda pos: entries[pos])]
 
-    # In lower case, because nlpaug looks up the tagged word, and restores capital letters.
+    # Words are tagged in lower case, because nlpaug looks up the tagged word, and restores capital letters.
     return lambda tokens: [(token.lower(), tag(token.lower())) for token in tokens]
 
 
@@ -193,10 +194,19 @@ def _open_ppdb(file: Path) -> tuple[Callable, Callable]:
 
 
 def read_ppdb(path: Path) -> dict[str, dict[str, list[str]]]:
-    """Load a PPDB text file as a dict from word to part of speech (n, v, a, s, r) to paraphrases.
+    """Load the paraphrases in a PPDB text file.
 
     As in nlpaug's reader, entries with escaped bytes, paraphrases with another number of words, and closed word classes
-    are skipped. Raises BadInput if a line is not valid.
+    are skipped.
+
+    Args:
+        path: the PPDB file.
+
+    Returns:
+        A dict from word to part of speech (n, v, a, s, r) to paraphrases.
+
+    Raises:
+        BadInput: if a line is not valid.
     """
     entries: dict[str, dict[str, list[str]]] = {}
     with path.open("rb") as stream:
@@ -219,7 +229,7 @@ def read_ppdb(path: Path) -> dict[str, dict[str, list[str]]]:
 
 
 def _find_wordnet() -> Any:
-    """Return the path of the WordNet database: NLTK's copy if it exists, otherwise the folder of a system package."""
+    """Return the path of the WordNet database of NLTK or of the system."""
     import nltk
 
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
@@ -227,11 +237,11 @@ def _find_wordnet() -> Any:
             return nltk.data.find(name)
         except LookupError:
             continue
-    # WNSEARCHDIR is WordNet's own variable for its database; the other folder is Debian's wordnet-base.
+    # WNSEARCHDIR is the variable of WordNet for the database; the other folder is from Debian's wordnet-base.
     for folder in (os.environ.get("WNSEARCHDIR"), "/usr/share/wordnet"):
         if folder and (Path(folder) / "data.noun").is_file():
             if folder not in nltk.data.path:
-                nltk.data.path.append(folder)  # NLTK only reads files in its search path
+                nltk.data.path.append(folder)  # NLTK only reads files in the search path
             return folder
     raise MissingData(
         "WordNet is absent: run `python -m nltk.downloader wordnet`, or install a WordNet 3.0 database "
@@ -243,7 +253,10 @@ def _open_wordnet() -> tuple[Callable, Callable]:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     class Reader(WordNetCorpusReader):
-        """NLTK's reader without files that system packages lack and synonyms do not need."""
+        """NLTK's reader without files that synonyms do not need.
+
+        System packages do not contain these files.
+        """
 
         def open(self, file: str) -> Any:
             if file == "lexnames":  # names of the lexicographers' files

@@ -31,7 +31,7 @@ def crop(lines: Sequence[str], *, seed: int, keep: float, unit: str, position: s
         kept = max(1, _floor(keep * len(line)))
         if position == "prefix":
             return line[:kept]
-        # Not from a blank, because a window of one character would be an empty sentence.
+        # A window does not start at a space, because a window of one character would be an empty sentence.
         starts = [start for start in range(len(line) - kept + 1) if not line[start].isspace()]
         start = random.choice(starts)
         return line[start : start + kept]
@@ -42,7 +42,9 @@ def crop(lines: Sequence[str], *, seed: int, keep: float, unit: str, position: s
 
 
 def deletion(lines: Sequence[str], *, seed: int, rate: float, rounding: str) -> list[str]:
-    """Delete a share of random words from each line; at least one word is kept.
+    """Delete a share of random words from each line.
+
+    At least one word is kept.
 
     Args:
         lines: the lines.
@@ -71,5 +73,6 @@ def _choose_words(words: list[str], kept: int, random: Random) -> list[str]:
 
 
 def _floor(value: float) -> int:
-    """Return the floor of a value with a tolerance of 1e-9: decimal 3 can be 2.9999999996 in binary."""
+    """Return the floor of a value with a tolerance of 1e-9."""
+    # Decimal 3 can be 2.9999999996 in binary.
     return math.floor(value + 1e-9)

@@ -9,7 +9,14 @@ from replicse.registry.architectures import ARCHITECTURES
 
 
 def empty_backbone(name: str) -> PackedBackbone:
-    """Create an encoder and its masked-LM head without weights; raise BadInput for an unknown architecture."""
+    """Create an encoder with a masked-LM head, without weights.
+
+    Args:
+        name: the name of an architecture.
+
+    Raises:
+        BadInput: if the architecture is unknown.
+    """
     check_known(name, ARCHITECTURES, f'no architecture is named "{name}"')
     with torch.device("meta"):
         backbone = PackedBackbone(EncoderConfig(**ARCHITECTURES[name]))

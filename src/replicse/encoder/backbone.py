@@ -1,4 +1,7 @@
-"""The interface of encoders: packed tokens in, hidden states out. Two engines implement it."""
+"""The interface of encoders: packed tokens in, hidden states out.
+
+Two engines implement it.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,7 +22,9 @@ from replicse.registry.encoders import Engine
 
 @dataclass(frozen=True)
 class NeededStates:
-    """The hidden states that are used, so that an encoder computes no more than these.
+    """The hidden states to compute.
+
+    An encoder may skip all other states.
 
     Attributes:
         states: numbers of hidden states. 0 is the output of the embeddings, i of layer i; negative numbers count from
@@ -37,7 +42,10 @@ FIRST_TOKEN = NeededStates((-1,), tokens=False)
 
 @dataclass
 class Hidden:
-    """The needed hidden states, in the requested order: each (total, hidden), or (rows, hidden) for position 0."""
+    """The requested hidden states, in the requested order.
+
+    Each state is (total, hidden), or (rows, hidden) for position 0.
+    """
 
     states: list[Tensor]
 
@@ -63,8 +71,8 @@ class Backbone(nn.Module, ABC):
         first_position: position id of the first token of a row.
         hidden: size of the hidden states.
         vocabulary: number of token ids.
-        min_length: tokens of the shortest row that it accepts.
-        max_length: tokens of the longest row that it accepts.
+        min_length: the number of tokens of the shortest row that the encoder accepts.
+        max_length: the number of tokens of the longest row that the encoder accepts.
         layer_count: number of layers.
         tokenizer_file: the tokenizer.json that belongs to it.
         alone: whether padding changes hidden states, so that only rows of equal length are batched.
@@ -89,7 +97,10 @@ class Backbone(nn.Module, ABC):
 
     @cached_property
     def special(self) -> SpecialIds:
-        """Return the ids of the tokenizer's special tokens, by the names in tokenizer_config.json if it has them."""
+        """Return the ids of the tokenizer's special tokens.
+
+        The names of the tokens are loaded from tokenizer_config.json if it contains them.
+        """
         settings = TokenizerSettings.read(self.tokenizer_file.parent)
         tokenizer = load_tokenizer(self.tokenizer_file, None)
         ids: dict[str, int | None] = {}
@@ -99,7 +110,11 @@ class Backbone(nn.Module, ABC):
         return SpecialIds.of(ids) or special_ids(tokenizer)
 
     def has_tokens_of(self, other: "Backbone") -> bool:
-        """Return whether all tokens have the same ids in another encoder."""
+        """Return whether all tokens have the same ids in another encoder.
+
+        Args:
+            other: the other encoder.
+        """
         vocabulary = load_tokenizer(self.tokenizer_file, None).get_vocab()
         return vocabulary == load_tokenizer(other.tokenizer_file, None).get_vocab()
 
@@ -127,19 +142,32 @@ class Backbone(nn.Module, ABC):
         Args:
             batch: packed tokens.
             need: the hidden states to return.
-            first_vector: vectors, (rows, hidden), that replace position 0 after the embedding layer with its LayerNorm
+            first_vector: vectors, (rows, hidden), that replace position 0 after the embedding layer with LayerNorm
                 and dropout (DiffCSE as coded, methods 4.1).
         """
 
     @abstractmethod
     def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
-        """Set the dropout rates of hidden values, attention weights and attention heads.
+        """Set the dropout rates.
 
-        Raises BadInput if `heads` is not 0 and the engine does not support it.
+        Args:
+            hidden: the rate of hidden values.
+            attention: the rate of attention weights.
+            heads: the rate of attention heads.
+
+        Raises:
+            BadInput: if `heads` is not 0 and the engine does not support it.
         """
 
     def masks(self, batch: TokenBatch) -> "Masks | None":
-        """Return the dropout masks of a complete batch, or None if the engine cannot share them between parts."""
+        """Return the dropout masks of a complete batch.
+
+        Args:
+            batch: packed tokens.
+
+        Returns:
+            The masks, or None if the engine cannot share masks between parts.
+        """
         return None
 
     @abstractmethod
@@ -148,23 +176,45 @@ class Backbone(nn.Module, ABC):
 
     @abstractmethod
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the embedding layer, including its normalisation."""
+        """Return the parameters of the embedding layer with normalisation."""
 
     @abstractmethod
     def layer_parameters(self, number: int) -> list[nn.Parameter]:
-        """Return the parameters of a layer, counted from 0; raise BadInput if layers share parameters."""
+        """Return the parameters of a layer.
+
+        Args:
+            number: the number of the layer, from 0.
+
+        Raises:
+            BadInput: if layers share parameters.
+        """
 
     @abstractmethod
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
-        """Compute masked-LM logits of (n, hidden) states: (n, vocabulary), or (n, k) for a shortlist of k token ids."""
+        """Compute masked-LM logits.
+
+        Args:
+            states: hidden states, (n, hidden).
+            shortlist: the (k,) token ids to compute logits of; default: all tokens.
+
+        Returns:
+            The logits, (n, vocabulary) or (n, k).
+        """
 
     @abstractmethod
     def token_head_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the masked-LM head, without the shared embeddings."""
+        """Return the parameters of the masked-LM head.
+
+        Shared embeddings are not included.
+        """
 
     @abstractmethod
     def new_token_head(self) -> None:
-        """Initialise a masked-LM head at random; raise BadInput if the family has none."""
+        """Initialise a masked-LM head at random.
+
+        Raises:
+            BadInput: if the family has no masked-LM head.
+        """
 
     @abstractmethod
     def drop_token_head(self) -> None:
@@ -172,18 +222,33 @@ class Backbone(nn.Module, ABC):
 
     @abstractmethod
     def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
-        """Save the encoder in a folder that `open_backbone` and `transformers` can load.
+        """Save the encoder in a folder.
+
+        `open_backbone` and `transformers` can load the folder.
 
         Args:
             folder: the folder.
             head: a sentence head to save with it.
-            tokenizer: a tokenizer.json; default: the encoder's own.
+            tokenizer: a tokenizer.json; default: the encoder's file.
         """
 
     def check_states(
         self, batch: TokenBatch, need: NeededStates, first_vector: Tensor | None
     ) -> Sequence[int]:
-        """Return the numbers of the needed states, counted from 0, after checking lengths and `first_vector`."""
+        """Check the inputs of `forward` and return the numbers of the states.
+
+        Args:
+            batch: packed tokens.
+            need: the hidden states to return.
+            first_vector: vectors, (rows, hidden), that replace position 0, or None.
+
+        Returns:
+            The numbers of the needed states, counted from the embeddings.
+
+        Raises:
+            ValueError: if a row is too long.
+            BadInput: if `first_vector` has another width, or a state does not exist.
+        """
         if batch.longest > self.max_length:
             raise ValueError(f"a row of {batch.longest} tokens; the encoder takes {self.max_length}")
         if first_vector is not None and first_vector.shape[1] != self.hidden:
@@ -194,9 +259,13 @@ class Backbone(nn.Module, ABC):
         return self.state_numbers(need.states)
 
     def state_numbers(self, states: Sequence[int]) -> list[int]:
-        """Return numbers of hidden states counted from 0, the embeddings; raise BadInput if one does not exist.
+        """Return the numbers of hidden states counted from the embeddings.
 
-        Negative numbers count from the last layer.
+        Args:
+            states: numbers of states; negative numbers count from the last layer.
+
+        Raises:
+            BadInput: if a state does not exist.
         """
         depth = self.layer_count + 1
         for state in states:

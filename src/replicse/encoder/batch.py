@@ -1,4 +1,4 @@
-"""Packed token sequences, and the index tensors that are derived from their lengths."""
+"""Packed token sequences and index tensors derived from their lengths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,10 +11,18 @@ from torch import Tensor
 
 
 class PartMasks(Protocol):
-    """Dropout masks for some rows of a batch, in the order in which the layers request them."""
+    """Dropout masks for some rows of a batch.
+
+    They are in the order in which the layers request them.
+    """
 
     def next_mask(self, shape: Sequence[int], dropped: int) -> Tensor:
-        """Return the next mask, True for values that are kept; `dropped` of 2**16 values are not kept."""
+        """Return the next mask, which is True for values to keep.
+
+        Args:
+            shape: the shape of the mask.
+            dropped: the number of values, out of 2**16, that are not kept on average.
+        """
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,14 @@ class TokenBatch:
 
     @staticmethod
     def from_rows(rows: Sequence[np.ndarray]) -> "TokenBatch":
-        """Pack arrays of token ids; raise ValueError if there are no rows or an empty row."""
+        """Pack arrays of token ids.
+
+        Args:
+            rows: the token ids of each row, (length,).
+
+        Raises:
+            ValueError: if there are no rows, or a row is empty.
+        """
         lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
         if not len(lengths) or not lengths.min():
             raise ValueError("a batch needs at least one row, and every row at least one token")
@@ -48,7 +63,11 @@ class TokenBatch:
 
     @staticmethod
     def concatenate(batches: Sequence["TokenBatch"]) -> "TokenBatch":
-        """Concatenate the rows of several batches."""
+        """Concatenate the rows of several batches.
+
+        Args:
+            batches: the batches, on the same device.
+        """
         lengths = torch.cat([batch.lengths for batch in batches])
         tokens, offsets = torch.cat([batch.tokens for batch in batches]), offsets_of(lengths)
         real = [batch.real for batch in batches if isinstance(batch, FilledBatch)]
@@ -60,18 +79,33 @@ class TokenBatch:
         return TokenBatch(tokens, offsets, copy=torch.cat(copies))
 
     def repeat(self, times: int) -> "TokenBatch":
-        """Repeat all rows: the rows of the first copy, the rows of the second, and so on."""
+        """Repeat all rows, one copy of the batch after the other.
+
+        Args:
+            times: the number of copies.
+        """
         return TokenBatch(self.tokens.repeat(times), offsets_of(self.lengths.repeat(times)))
 
     def slice(self, start: int, stop: int) -> "TokenBatch":
-        """Return the rows from `start` to `stop` - 1."""
+        """Return the rows from `start` to `stop` - 1.
+
+        Args:
+            start: the first row.
+            stop: the row after the last.
+        """
         offsets = self.offsets[start : stop + 1]
         within = slice(int(offsets[0]), int(offsets[-1]))
         copy = None if self.copy is None else self.copy[within]
         return TokenBatch(self.tokens[within], offsets - offsets[0], copy=copy)
 
     def to(self, device: torch.device | str) -> "TokenBatch":
-        """Return the batch with its tokens on a device; the offsets are not moved."""
+        """Return the batch with the tokens on a device.
+
+        The offsets stay on the CPU.
+
+        Args:
+            device: the device.
+        """
         tokens = self.tokens.to(device, non_blocking=True)
         return TokenBatch(tokens, self.offsets, copy=None if tokens is self.tokens else self.on_cpu)
 
@@ -87,7 +121,10 @@ class TokenBatch:
 
     @cached_property
     def lengths(self) -> Tensor:
-        """Return the number of tokens of each row, (rows,), on the device of the offsets."""
+        """Return the number of tokens of each row, (rows,).
+
+        The tensor is on the device of the offsets.
+        """
         return self.offsets.diff()
 
     @cached_property
@@ -97,7 +134,7 @@ class TokenBatch:
 
     @cached_property
     def even(self) -> bool:
-        """Return whether all rows have the same length, so that there is no padding."""
+        """Return whether all rows have the same length, without padding."""
         return self.rows * self.longest == len(self.tokens)
 
     @cached_property
@@ -118,33 +155,57 @@ class TokenBatch:
 
     @cached_property
     def positions(self) -> Tensor:
-        """Return the position of each token within its row, from 0, (total,)."""
+        """Return the position of each token in the row, from 0, (total,)."""
         return torch.arange(len(self.tokens), device=self.tokens.device) - self.first[self.row_ids]
 
     @property
     def given_positions(self) -> Tensor | None:
-        """Return the position ids of the tokens, (total,), or None if they count from the start of each row."""
+        """Return the position ids of the tokens, (total,).
+
+        Returns None if positions count from the start of each row.
+        """
         return None
 
     @cached_property
     def padded_places(self) -> Tensor:
-        """Return the index of each token in a padded (rows * longest) layout, (total,)."""
+        """Return the index of each token in a padded layout, (total,).
+
+        The layout is (rows * longest).
+        """
         return self.row_ids * self.longest + self.positions
 
     @cached_property
     def padded_mask(self) -> Tensor:
-        """Return a (rows, longest) mask that is True at tokens and False at padding."""
+        """Return a (rows, longest) mask that is True at tokens."""
         columns = torch.arange(self.longest, device=self.tokens.device)
         return columns < self._on_device(self.lengths)[:, None]
 
     def head_places(self, parts: int, heads: int) -> Tensor:
-        """Return the index of each token, part and head in a (parts, rows, heads, longest) layout, (n,)."""
+        """Return the index of each token, part and head in a layout by heads.
+
+        The layout is (parts, rows, heads, longest).
+
+        Args:
+            parts: the number of parts, e.g. 3 for query, key and value.
+            heads: the number of attention heads.
+
+        Returns:
+            The indices, (total * parts * heads,).
+        """
         return self._head_index("places", parts, heads)
 
     def head_sources(self, parts: int, heads: int) -> Tensor:
-        """Return the index in a (total, parts, heads) layout of each element of (parts, rows, heads, longest).
+        """Return the packed index of each element of a layout by heads.
 
-        The index of padding is the last token of its row.
+        The packed layout is (total, parts, heads). The elements are in the layout (parts, rows, heads, longest). The
+        index of padding is the last token of the row.
+
+        Args:
+            parts: the number of parts, e.g. 3 for query, key and value.
+            heads: the number of attention heads.
+
+        Returns:
+            The indices, (parts * rows * heads * longest,).
         """
         return self._head_index("sources", parts, heads)
 
@@ -170,11 +231,16 @@ class TokenBatch:
 
     @property
     def attention_mask(self) -> Tensor | None:
-        """Return the (rows, longest) mask of the tokens to attend to, or None if there is no padding."""
+        """Return the (rows, longest) mask of the tokens to attend to.
+
+        Returns None if there is no padding.
+        """
         return None if self.even else self.padded_mask
 
     def fill(self, token: int, length: int | None = None) -> "TokenBatch":
-        """Fill rows up with a padding token, which gets hidden states but is not attended to.
+        """Extend rows to the same length with a padding token.
+
+        The padding token gets hidden states but is not attended to.
 
         Args:
             token: id of the padding token.
@@ -190,19 +256,37 @@ class TokenBatch:
         return FilledBatch(tokens, torch.arange(self.rows + 1) * length, real)
 
     def pad(self, values: Tensor) -> Tensor:
-        """Convert packed (total, width) values to (rows, longest, width), padded with zeros."""
+        """Convert packed values to a padded tensor.
+
+        Args:
+            values: packed values, (total, width).
+
+        Returns:
+            The values, (rows, longest, width), with zeros at padding.
+        """
         if not self.even:
             zeros = values.new_zeros(self.rows * self.longest, values.shape[1])
             values = zeros.index_copy_(0, self.padded_places, values)
         return values.view(self.rows, self.longest, -1)
 
     def unpad(self, padded: Tensor) -> Tensor:
-        """Convert (rows, longest, width) values to packed (total, width) values without padding."""
+        """Convert a padded tensor to packed values.
+
+        Args:
+            padded: values with padding, (rows, longest, width).
+
+        Returns:
+            The values without padding, (total, width).
+        """
         flat = padded.reshape(self.rows * self.longest, -1)
         return flat if self.even else flat.index_select(0, self.padded_places)
 
     def mean(self, values: Tensor) -> Tensor:
-        """Return the mean over the tokens of each row, (rows, width), of packed (total, width) values."""
+        """Return the mean over the tokens of each row, (rows, width).
+
+        Args:
+            values: packed values, (total, width).
+        """
         return self.pad(values).sum(1) / self._on_device(self.lengths)[:, None]
 
     def _on_device(self, values: Tensor) -> Tensor:
@@ -211,9 +295,9 @@ class TokenBatch:
 
 @dataclass(frozen=True)
 class FilledBatch(TokenBatch):
-    """Rows of equal length with padding at their ends; `real`, (rows, length), is False at padding.
+    """Rows of equal length with padding at their ends.
 
-    It is created immediately before encoding.
+    `real`, (rows, length), is False at padding. The batch is created immediately before encoding.
     """
 
     real: Tensor
@@ -231,7 +315,10 @@ class FilledBatch(TokenBatch):
 
 @dataclass(frozen=True)
 class PlacedBatch(TokenBatch):
-    """Rows with given position ids: `places`, (total,), are rows of the table of position embeddings."""
+    """Rows with given position ids.
+
+    `places`, (total,), are rows of the table of position embeddings.
+    """
 
     places: Tensor
 

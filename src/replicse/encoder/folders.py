@@ -43,7 +43,10 @@ def encoder_folder(folder_or_hub_id: str | Path) -> Path:
 
 
 def check_is_encoder(folder: Path) -> None:
-    """Raise MissingData if a folder has no encoder; the error names encoders below it."""
+    """Raise MissingData if a folder has no encoder.
+
+    The error names encoders below the folder.
+    """
     if any((folder / name).is_file() for name in (CONFIG, MODULES, ADAPTER)):
         return
     below = list_encoders_below(folder)
@@ -55,9 +58,9 @@ def check_is_encoder(folder: Path) -> None:
 
 
 def list_encoders_below(folder: Path) -> list[str]:
-    """Return the names of encoders below a folder, such as `checkpoint-500`, in natural order.
+    """List the encoders below a folder, such as `checkpoint-500`.
 
-    In a folder of the hub's cache, only the snapshot in `refs/main` counts.
+    The names are in natural order. In a folder of the hub's cache, only the snapshot in `refs/main` counts.
     """
     main = folder / "refs" / "main"
     if main.is_file() and (folder / "snapshots" / main.read_text().strip()).is_dir():
@@ -65,7 +68,7 @@ def list_encoders_below(folder: Path) -> list[str]:
     places: list[Path] = []
     for pattern in ("*", "*/*", "*/snapshots/*"):
         places += filter(_is_encoder, folder.glob(pattern))
-    # A folder of sentence-transformers is one encoder, including its subfolders.
+    # A folder of sentence-transformers is one encoder, including subfolders.
     names = {place.relative_to(folder).as_posix() for place in places if place.parent not in places}
     return sorted(names, key=_natural_key)
 
@@ -76,7 +79,7 @@ def _natural_key(name: str) -> list[str]:
 
 
 def _is_encoder(folder: Path) -> bool:
-    """Return whether a folder has both config.json and weights, or a list of modules, or an adapter."""
+    """Return whether a folder has config and weights, modules or an adapter."""
     if (folder / MODULES).is_file() or (folder / ADAPTER).is_file():
         return True
     names = [*READABLE, *[f"{name}.index.json" for name in READABLE]]
@@ -84,12 +87,20 @@ def _is_encoder(folder: Path) -> bool:
 
 
 def record_folder(folder: Path, run: str, checkpoint: str) -> None:
-    """Write the record of a checkpoint: the run, the checkpoint, and the sha256 of each file."""
+    """Write the record of a checkpoint.
+
+    It contains the run, the checkpoint, and the sha256 of each file.
+    """
     write_record(folder / RECORDS[0], {"run": run, "checkpoint": checkpoint})
 
 
 def write_record(record: Path, facts: Mapping[str, str]) -> None:
-    """Write a record into its folder: some facts, and the sha256 of each file below the folder."""
+    """Write a record with the sha256 of each file below the folder.
+
+    Args:
+        record: the file of the record.
+        facts: other entries of the record.
+    """
     folder = record.parent
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
     digests = {str(path.relative_to(folder)): sha256_of(path) for path in files if path != record}
@@ -97,19 +108,23 @@ def write_record(record: Path, facts: Mapping[str, str]) -> None:
 
 
 def is_recorded(folder: Path) -> bool:
-    """Return whether a folder was written by a run or a preparation of this package."""
+    """Return whether a run or a preparation has written a folder."""
     return any((folder / name).is_file() for name in RECORDS)
 
 
 def run_metrics(run: Path) -> dict[str, Any]:
-    """Return the metrics of a run: `seconds`, the names of its `checkpoints`, and more."""
+    """Return the metrics of a run.
+
+    They contain `seconds`, the names of `checkpoints`, and more.
+    """
     return read_json(run / METRICS)
 
 
 def check_folder(folder: Path, run: str | None = None) -> None:
-    """Raise BadInput if a folder differs from its record, or is a checkpoint of another run.
+    """Raise BadInput if an encoder folder differs from the record.
 
-    The path of a checkpoint in a study must match the record. Other folders without a record are not checked.
+    A folder that is a checkpoint of another run is refused too. The path of a checkpoint in a study must match the
+    record. Other folders without a record are not checked.
 
     Args:
         folder: the folder of an encoder.

@@ -1,4 +1,7 @@
-"""Encoders with random weights, of the packed engine for its families and of `transformers` for others."""
+"""Encoders with random weights.
+
+They use the packed engine for BERT, RoBERTa and DistilBERT, and `transformers` for other families.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,9 @@ SIZES = {
 
 
 def fresh_backbone(architecture: Architecture, tokenizer: Path, engine: Engine = "auto") -> Backbone:
-    """Create an encoder with random weights, with a masked-LM head if the family has one.
+    """Create an encoder with random weights.
+
+    It has a masked-LM head if the family has one.
 
     Args:
         architecture: family and sizes.
@@ -82,7 +87,7 @@ def _make_with_transformers(architecture: Architecture, vocabulary: int, special
 def _config_values(
     architecture: Architecture, default: Any, vocabulary: int, special: SpecialIds
 ) -> dict[str, Any]:
-    """Return the values of a family's configuration that differ from its default."""
+    """Return the values of a configuration that differ from the default."""
     from replicse.encoder.huggingface import check_keys
 
     family, hidden = architecture.family, architecture.hidden

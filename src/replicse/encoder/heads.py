@@ -1,4 +1,7 @@
-"""Heads that are applied to sentence vectors after pooling, and how they are saved and loaded."""
+"""Heads that are applied to sentence vectors after pooling.
+
+This module also saves and loads them.
+"""
 
 import itertools
 import logging
@@ -31,7 +34,9 @@ _INPUTS = "sentence_head_inputs"
 
 
 class SentenceHead(nn.Module):
-    """Base class of heads: modules from (rows, inputs) vectors to (rows, width) vectors.
+    """Base class of heads.
+
+    A head is a module from (rows, inputs) vectors to (rows, width) vectors.
 
     Attributes:
         settings: the parameters of the head.
@@ -54,11 +59,7 @@ class SentenceHead(nn.Module):
 
 
 class Mlp(SentenceHead):
-    """Linear layer and tanh, always initialised at random (SimCSE, methods 1.2).
-
-    With `standout`, a unit is kept in training with a probability computed from the head's weights, and multiplied by
-    the probability at test time (Ba and Frey 2013). As in the usual port, there is no gradient through the sampling.
-    """
+    """Linear layer and tanh with random weights (SimCSE, methods 1.2)."""
 
     settings: MlpHead
 
@@ -80,10 +81,11 @@ class Mlp(SentenceHead):
 
 
 class Projector(SentenceHead):
-    """Linear layers, each followed by batch normalisation, with ReLU between (DiffCSE, appendix A; methods 4.1).
+    """Linear layers with batch normalisation (DiffCSE, methods 4.1).
 
-    In training, batch statistics are over the rows of all views, or of each view if the settings say so. The last
-    normalisation has no weights.
+    Each layer is followed by batch normalisation, with ReLU between layers (DiffCSE, appendix A). In training, batch
+    statistics are over the rows of all views, or of each view if the settings request it. The last normalisation has no
+    weights.
     """
 
     settings: ProjectorHead
@@ -105,11 +107,24 @@ class Projector(SentenceHead):
         self.layers = nn.Sequential(*parts, linears[-1], *last)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return (rows, width) vectors; in training, normalised vectors have mean 0 and variance 1 over the rows."""
+        """Return (rows, width) vectors.
+
+        In training, normalised vectors have mean 0 and variance 1 over the rows.
+        """
         return self.layers(vectors)
 
     def of_views(self, vectors: Tensor, rows: Sequence[int]) -> Tensor:
-        """Return (rows, width) vectors, normalised for each view separately if the settings say so."""
+        """Apply the head to the concatenated vectors of several views.
+
+        Vectors are normalised for each view separately if the settings request it.
+
+        Args:
+            vectors: vectors of all views, one view after the other, (total, inputs).
+            rows: the number of rows of each view.
+
+        Returns:
+            The vectors, (total, width).
+        """
         parts = [vectors] if self.settings.statistics == "all" else vectors.split(list(rows))
         return torch.cat([self(part) for part in parts])
 
@@ -126,13 +141,16 @@ def random_head(hidden: int, seed: int = 0) -> SentenceHead:
     """Create an untrained head, always the same for the same seed.
 
     Loading a checkpoint without a pooler creates such a head. The reproducibility study measured alignment and
-    uniformity with one, initialised again for every checkpoint (methods 1.8).
+    uniformity with an untrained head, initialised again for every checkpoint (methods 1.8).
     """
     return make_head(MlpHead(kind="mlp"), hidden, torch.Generator().manual_seed(seed))
 
 
 def head_config(head: SentenceHead | None) -> dict[str, Any]:
-    """Return the entries of config.json for a head: its parameters and the size of its inputs."""
+    """Return the entries of config.json for a head.
+
+    These are the parameters and the size of the inputs.
+    """
     return {} if head is None else {"sentence_head": head.settings.plain(), _INPUTS: head.inputs}
 
 
@@ -157,9 +175,13 @@ def _checkpoint_names(head: SentenceHead, base: str) -> dict[str, tuple[str, ...
 
 
 def load_head(folder: Path) -> SentenceHead | None:
-    """Load the head of an encoder folder on the CPU; return None if there is none, as in the folder of an adapter.
+    """Load the head of an encoder folder on the CPU.
 
-    Raises BadInput if config.json names a head without stored weights.
+    Returns:
+        The head, or None if the folder contains no head, as the folder of an adapter.
+
+    Raises:
+        BadInput: if config.json names a head without stored weights.
     """
     if not has_weights(folder):
         return None
@@ -190,15 +212,16 @@ def load_head(folder: Path) -> SentenceHead | None:
 
 
 def _input_size(weight: Tensor) -> int:
-    """Return the input size of a stored layer, or 1 if it is not a matrix, which `load_weights` then refuses."""
+    """Return the input size of a stored layer, or 1 if it is not a matrix."""
+    # `load_weights` refuses other shapes.
     return weight.shape[1] if weight.dim() == 2 and weight.shape[1] else 1
 
 
 def _find_dense(stored: Mapping[str, Tensor], config: Mapping[str, Any]) -> list[str]:
-    """Return the names of stored dense layers: first the one from training, then the one from pre-training.
+    """Return the names of stored dense layers, the trained layer first.
 
-    Unconverted SimCSE calls it mlp, `transformers` pooler (methods 2.1). Foreign files may contain other models, whose
-    poolers are ignored.
+    The layer from pre-training is second. Unconverted SimCSE calls a layer mlp, and `transformers` calls it pooler
+    (methods 2.1). Foreign files may contain other models, whose poolers are ignored.
     """
     family = config["model_type"]
     bases = set()

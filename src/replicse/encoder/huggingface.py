@@ -1,4 +1,4 @@
-"""The engine of `transformers`, for other families such as ELECTRA, MPNet, DeBERTa and ModernBERT."""
+"""The engine of `transformers`, for families such as ELECTRA and MPNet."""
 
 import inspect
 import tempfile
@@ -22,14 +22,14 @@ from replicse.files import not_written, read_json
 from replicse.registry.artefacts import CONFIG, WEIGHTS
 from replicse.registry.registry import current
 
-# The longest row of families without a limit, such as T5, whose positions are relative.
+# The maximum row length of families without a limit, such as T5, whose positions are relative.
 UNLIMITED = 1 << 30
 # Number of ids of an encoder without token embeddings, such as CANINE, which hashes Unicode code points.
 CODE_POINTS = 0x110000
 
 
 class ComputedStates(nn.Module):
-    """Replaces an encoder and returns hidden states that are already computed."""
+    """A replacement of an encoder that returns computed hidden states."""
 
     def __init__(self, states: Tensor) -> None:
         super().__init__()
@@ -46,8 +46,8 @@ class TransformersBackbone(Backbone):
     """A model of `transformers`.
 
     Args:
-        network: the encoder, or the encoder with its masked-LM head.
-        longest: the most tokens of a row; default: the limit of the model.
+        network: the encoder, with or without a masked-LM head.
+        longest: the maximum number of tokens of a row; default: the limit of the model.
     """
 
     engine = "transformers"
@@ -70,12 +70,16 @@ class TransformersBackbone(Backbone):
 
     @property
     def model(self) -> Any:
-        """Return the encoder without its masked-LM head."""
+        """Return the encoder without the masked-LM head."""
         return self.network.base_model
 
     @property
     def input_embeddings(self) -> nn.Parameter:
-        """Return the token embeddings, (vocabulary, width); raise BadInput if the family has none."""
+        """Return the token embeddings, (vocabulary, width).
+
+        Raises:
+            BadInput: if the family has no token embeddings.
+        """
         table = token_table(self.model)
         if table is None:
             raise BadInput(
@@ -92,7 +96,10 @@ class TransformersBackbone(Backbone):
     def forward(
         self, batch: TokenBatch, need: NeededStates = ALL_TOKENS, first_vector: Tensor | None = None
     ) -> Hidden:
-        """Compute hidden states, see `Backbone.forward`; all tokens of all layers are computed."""
+        """Compute hidden states, see `Backbone.forward`.
+
+        All tokens of all layers are computed.
+        """
         wanted = self.check_states(batch, need, first_vector)
         tokens = batch.tokens.new_full((batch.rows * batch.longest,), self.model.config.pad_token_id or 0)
         tokens = tokens.index_copy(0, batch.padded_places, batch.tokens).view(batch.rows, -1)
@@ -116,7 +123,7 @@ class TransformersBackbone(Backbone):
         return Hidden([states[state][:, 0] for state in wanted])
 
     def _positions(self, batch: TokenBatch) -> dict[str, Tensor]:
-        """Return the given positions of a batch, padded, or an empty dict if it has none.
+        """Return the padded given positions of a batch, or an empty dict.
 
         Raises BadInput if the family does not accept positions.
         """
@@ -135,7 +142,7 @@ class TransformersBackbone(Backbone):
 
     @contextmanager
     def _first_replaced(self, vectors: Tensor | None) -> Iterator[None]:
-        """Replace position 0 of the embedding layer's output by sentence vectors in the block."""
+        """Replace position 0 of hidden state 0 by sentence vectors in a block."""
         if vectors is None:
             yield
             return
@@ -150,7 +157,8 @@ class TransformersBackbone(Backbone):
             hook.remove()
 
     def _embedding_layer(self) -> nn.Module:
-        """Return the module whose output is hidden state 0: the projection of narrow embeddings if there is one."""
+        """Return the module whose output is hidden state 0."""
+        # Narrow embeddings are followed by a projection.
         if hasattr(self.model, "embeddings_project"):
             return self.model.embeddings_project
         table = self.model.get_input_embeddings()
@@ -160,10 +168,13 @@ class TransformersBackbone(Backbone):
         raise BadInput(f"{self.model.config.model_type} has no embedding layer that a vector could follow")
 
     def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
-        """Set the dropout rates of hidden values and attention weights; raise BadInput if `heads` is not 0.
+        """Set the dropout rates of hidden values and attention weights.
 
-        A network without weights is created with these rates, and its dropout modules and float attributes are copied,
+        A network without weights is created with these rates. The dropout modules and float attributes are copied,
         because families store the rates in different places.
+
+        Raises:
+            BadInput: if `heads` is not 0.
         """
         if heads:
             raise BadInput(
@@ -192,7 +203,10 @@ class TransformersBackbone(Backbone):
         self.network.load_state_dict(type(self.network)(self.network.config).state_dict())
 
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the embedding layer, including a projection of narrow embeddings."""
+        """Return the parameters of the embedding layer.
+
+        They include a projection of narrow embeddings.
+        """
         table, projection = self.model.get_input_embeddings(), getattr(self.model, "embeddings_project", None)
         parameters: list[nn.Parameter] = []
         for part in self.model.children():
@@ -201,7 +215,14 @@ class TransformersBackbone(Backbone):
         return parameters
 
     def layer_parameters(self, number: int) -> list[nn.Parameter]:
-        """Return the parameters of a layer, counted from 0; raise BadInput if layers share parameters."""
+        """Return the parameters of a layer.
+
+        Args:
+            number: the number of the layer, from 0.
+
+        Raises:
+            BadInput: if layers share parameters.
+        """
         for part in self.model.modules():
             if isinstance(part, nn.ModuleList) and len(part) == self.layer_count:
                 return list(part[number].parameters())
@@ -209,7 +230,7 @@ class TransformersBackbone(Backbone):
         raise BadInput(f"{family}: its {self.layer_count} layers share their weights; freeze none of them")
 
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
-        """Compute masked-LM logits of (n, hidden) states: (n, vocabulary), or (n, k) for a shortlist of k token ids."""
+        """Compute masked-LM logits, see `Backbone.token_logits`."""
         assert self.predicts_tokens
         model, place = self.model, self.network.base_model_prefix
         # Heads differ between families. Calling the network with an encoder that returns the states works for all.
@@ -221,12 +242,19 @@ class TransformersBackbone(Backbone):
         return logits if shortlist is None else logits[:, shortlist]
 
     def token_head_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the masked-LM head, without the shared embeddings."""
+        """Return the parameters of the masked-LM head.
+
+        Shared embeddings are not included.
+        """
         shared = {id(parameter) for parameter in self.model.parameters()}
         return [parameter for parameter in self.network.parameters() if id(parameter) not in shared]
 
     def new_token_head(self) -> None:
-        """Initialise a masked-LM head at random; raise BadInput if the family has none."""
+        """Initialise a masked-LM head at random.
+
+        Raises:
+            BadInput: if the family has no masked-LM head.
+        """
         from transformers import AutoModelForMaskedLM
 
         model = self.model
@@ -243,7 +271,10 @@ class TransformersBackbone(Backbone):
         self.network = self.model
 
     def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
-        """Save the encoder in a folder that `open_backbone` and `transformers` can load."""
+        """Save the encoder in a folder.
+
+        `open_backbone` and `transformers` can load the folder.
+        """
         base = f"{self.network.base_model_prefix}." if self.predicts_tokens else ""
         with tempfile.TemporaryDirectory() as temporary:
             try:
@@ -260,14 +291,16 @@ class TransformersBackbone(Backbone):
 
 
 def has_masked_lm(family: str, location: str = "") -> bool:
-    """Return whether a family has a masked-LM head, after registering the family of a plug-in.
+    """Return whether a family has a masked-LM head.
+
+    The family of a plug-in is registered first.
 
     Args:
         family: the `model_type`.
         location: prefix of errors.
 
     Raises:
-        BadInput: the family is unknown, or its registration fails.
+        BadInput: the family is unknown, or the registration fails.
     """
     from transformers import CONFIG_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
@@ -288,7 +321,7 @@ def has_masked_lm(family: str, location: str = "") -> bool:
 
 
 def check_keys(location: str, keys: Iterable[str], default: Any) -> None:
-    """Raise BadInput for a key that the default configuration of a family does not have."""
+    """Raise BadInput for a key that a default configuration does not have."""
     for key in keys:
         if not hasattr(default, key):
             known, family = nearest(key, default.to_dict()), default.model_type
@@ -300,7 +333,10 @@ def _is_rate(key: str, value: Any) -> bool:
 
 
 def token_table(model: Any) -> nn.Parameter | None:
-    """Return the token embeddings of a model, or None if it has none, as CANINE."""
+    """Return the token embeddings of a model, if any.
+
+    Returns None for CANINE, for example.
+    """
     try:
         return model.get_input_embeddings().weight
     except (NotImplementedError, AttributeError):
@@ -308,14 +344,20 @@ def token_table(model: Any) -> nn.Parameter | None:
 
 
 def longest_row(model: Any) -> int:
-    """Return the most tokens of a row for the positions of a model, or UNLIMITED."""
+    """Return the maximum row length of a model, or UNLIMITED.
+
+    The number of position embeddings limits it.
+    """
     # XLNet has -1.
     positions = getattr(model.config, "max_position_embeddings", None) or 0
     return positions - first_position(model) if positions > 0 else UNLIMITED
 
 
 def first_position(model: Any) -> int:
-    """Return the position of the first token; RoBERTa and related families start to count after the padding id."""
+    """Return the position of the first token.
+
+    RoBERTa and related families start to count after the padding id.
+    """
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
     return 0 if padding is None else padding + 1

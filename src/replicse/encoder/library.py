@@ -1,7 +1,7 @@
-"""Foreign encoder folders, loaded by the libraries of their formats: `transformers` and, for adapters, `peft`.
+"""Foreign encoder folders, loaded by the libraries of their formats.
 
-No weight is ignored silently: a weight inside the encoder that does not fit its configuration is an error, and a weight
-next to the encoder is listed in `unread`.
+The libraries are `transformers` and, for adapters, `peft`. No weight is ignored silently: a weight inside the encoder
+that does not fit the configuration is an error, and a weight next to the encoder is listed in `unread`.
 """
 
 import logging
@@ -31,18 +31,18 @@ _OF_HEADS = ("pooler.", "mlp.dense.", "projector.")
 
 
 class LeftOver(UnusableWeights):
-    """Weights inside an encoder that do not fit its configuration."""
+    """Weights inside an encoder that do not fit the configuration."""
 
 
 def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})) -> TransformersBackbone:
-    """Load the encoder of a folder in fp32 on the CPU, with its masked-LM head if it is stored.
+    """Load the encoder of a folder in fp32 on the CPU.
 
-    Prefixes of weights from training code (`module.`, `model.`, ...) are removed. Code in the folder is never run; a
-    warning names it.
+    The masked-LM head is loaded too if it is stored. Prefixes of weights from training code (`module.`, `model.`, ...)
+    are removed. Code in the folder is never run; a warning names it.
 
     Args:
         folder: the folder of the encoder.
-        changes: changes to its configuration. Weights that the changed encoder has in addition are initialised at
+        changes: changes to the configuration. Weights that the changed encoder has in addition are initialised at
             random.
 
     Raises:
@@ -104,14 +104,17 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     backbone.code = code
     backbone.added = tuple(weight for name, weight in network.named_parameters() if name in inside)
     if isinstance(getattr(backbone.model, "pooler", None), nn.Module):
-        # A stored head is loaded separately. SqueezeBERT calls its pooler even if it is not needed.
+        # A stored head is loaded separately. SqueezeBERT calls the pooler even if it is not needed.
         backbone.model.pooler = nn.Identity()
     backbone.unread = unread
     return backbone.train()
 
 
 def list_code(folder: Path) -> tuple[str, ...]:
-    """List the classes of code in a folder by file, e.g. `auto_map of config.json: modeling_mine.MineModel`."""
+    """List the classes of code in a folder by file.
+
+    For example `auto_map of config.json: modeling_mine.MineModel`.
+    """
     found = []
     for name in (CONFIG, TOKENIZER_CONFIG):
         settings = read_json(folder / name) if (folder / name).is_file() else {}
@@ -127,11 +130,12 @@ def list_code(folder: Path) -> tuple[str, ...]:
 
 
 def _choose_class(folder: Path, family: str, values: Mapping[str, Any], with_head: bool) -> tuple[Any, Any]:
-    """Return the configuration and the class of an encoder; for an encoder-decoder, the class of the encoder."""
+    """Return the configuration and the class of an encoder."""
     import transformers
     from transformers.models.auto import modeling_auto
 
     config_class = transformers.CONFIG_MAPPING[family]
+    # The first dict has the encoder of an encoder-decoder.
     names = ["MODEL_FOR_TEXT_ENCODING_MAPPING", "MODEL_MAPPING"]
     if with_head:
         names = ["MODEL_FOR_MASKED_LM_MAPPING"]
@@ -151,9 +155,9 @@ def _choose_class(folder: Path, family: str, values: Mapping[str, Any], with_hea
 def _strip_prefix(
     file: Path, stored: Mapping[str, Tensor], model: Any, family: str, changed: bool
 ) -> dict[str, Tensor]:
-    """Return weights without the prefix of training code before the names of the encoder's weights.
+    """Return weights without prefixes that training code has added.
 
-    Raises BadInput if the file has no encoder of the family or several.
+    Raises BadInput if the file contains no encoder of the family, or several encoders.
     """
     from transformers import CONFIG_MAPPING
 
@@ -182,7 +186,7 @@ def _strip_prefix(
 def _list_unread(
     file: Path, names: Sequence[str], stored: Mapping[str, Tensor], network: Any, base: str
 ) -> tuple[str, ...]:
-    """Return the names of weights next to the encoder that are not used; raise LeftOver for a weight inside it."""
+    """Return unused weights next to the encoder; raise LeftOver for others."""
     parts = {name.partition(".")[0] for name in network.base_model.state_dict()}
     left = [name for name in names if stored[name].is_floating_point() and not name.endswith(_COMPUTED)]
     inside = [name for name in left if name.removeprefix(base).partition(".")[0] in parts]
@@ -200,7 +204,7 @@ def _is_of_head(name: str) -> bool:
 
 
 def _read_adapted(folder: Path, changes: Mapping[str, Any]) -> TransformersBackbone:
-    """Load an encoder and merge an adapter of PEFT into its weights."""
+    """Load an encoder and merge an adapter of PEFT into the weights."""
     settings = folder / ADAPTER
     try:
         from peft import PeftConfig, get_peft_model, set_peft_model_state_dict
@@ -228,7 +232,7 @@ def _read_adapted(folder: Path, changes: Mapping[str, Any]) -> TransformersBackb
 
 
 def _replace_model(backbone: TransformersBackbone, model: nn.Module) -> Any:
-    """Replace the encoder in the network of a backbone, and return the network."""
+    """Replace the encoder in the network of a backbone and return it."""
     if not backbone.predicts_tokens:
         return model
     setattr(backbone.network, backbone.network.base_model_prefix, model)
@@ -236,13 +240,17 @@ def _replace_model(backbone: TransformersBackbone, model: nn.Module) -> Any:
 
 
 def _locate_base(folder: Path, named: str) -> str:
-    """Return the encoder of an adapter: a path relative to the adapter's folder if it exists, otherwise the name."""
+    """Return the path of an adapter's encoder if it exists, or the name."""
+    # A path is relative to the adapter's folder.
     return str(folder / named) if (folder / named).is_dir() else named
 
 
 @contextmanager
 def name_broken_json(folder: Path) -> Iterator[None]:
-    """Raise BadInput with the name of a broken JSON file if a library fails in the block, without its output."""
+    """Raise BadInput for a broken JSON file if a library fails in a block.
+
+    The error names the file. Output of the library is suppressed.
+    """
     for file in sorted(folder.glob("*.json")):
         with file.open("rb") as stream:
             if stream.read(len(BOM_UTF8)) == BOM_UTF8:
@@ -258,7 +266,10 @@ def name_broken_json(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def quiet_library() -> Iterator[None]:
-    """Suppress output and warnings of transformers in the block; problems are checked here instead."""
+    """Suppress output and warnings of transformers in a block.
+
+    Problems are checked in this package instead.
+    """
     from transformers.utils import logging
 
     before = logging.get_verbosity()

@@ -1,4 +1,4 @@
-"""Parse and check modules.json of a sentence-transformers folder."""
+"""The file modules.json of a sentence-transformers folder."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -18,29 +18,37 @@ _NORMALIZE = "sentence_transformers.base.modules.Normalize"
 
 
 class Module(NamedTuple):
-    """A module of a folder: the name of its class and where its files are."""
+    """A module of a folder: the name of its class and the folder of its files."""
 
     name: str
     place: Path
 
     @property
     def kind(self) -> str:
-        """Return the class without its package, as `Pooling`."""
+        """Return the class without the package, e.g. `Pooling`."""
         return self.name.rpartition(".")[2]
 
 
 def has_modules(folder: Path) -> bool:
-    """Return whether a folder lists modules, or is of model2vec, which is loaded as static embeddings."""
+    """Return whether a folder lists modules or contains model2vec.
+
+    A model2vec encoder is loaded as static embeddings.
+    """
     return (folder / MODULES).is_file() or is_model2vec(folder)
 
 
 def is_model2vec(folder: Path) -> bool:
-    """Return whether a folder contains a model2vec encoder; older releases wrote no modules.json."""
+    """Return whether a folder contains a model2vec encoder.
+
+    Older releases of model2vec did not write modules.json.
+    """
     return (folder / CONFIG).is_file() and read_config(folder).get("model_type") == "model2vec"
 
 
 def list_modules(folder: Path) -> list[Module]:
-    """Return the modules of a folder in order; an empty list if the folder has no modules.
+    """List the modules of a folder in order.
+
+    The list is empty if the folder has no modules.
 
     Raises:
         BadInput: modules.json is not a list of classes with paths inside the folder.
@@ -68,7 +76,9 @@ def list_modules(folder: Path) -> list[Module]:
 
 
 def transformer_folder(folder: Path) -> Path:
-    """Return the folder of the transformer: the first module, or the folder itself without modules.
+    """Return the folder of the transformer.
+
+    This is the folder of the first module, or the folder itself if it has no modules.
 
     Raises:
         BadInput: the first module is not a transformer.
@@ -86,9 +96,10 @@ def transformer_folder(folder: Path) -> Path:
 
 
 def check_modules(folder: Path) -> None:
-    """Raise BadInput for modules that sentence-transformers should not load, with the reason.
+    """Raise BadInput for modules that the library should not load.
 
-    The library itself does not name unsupported formats, and casts quantised weights to floats.
+    The error contains the reason. sentence-transformers itself does not name unsupported formats, and casts quantised
+    weights to floats.
     """
     for module in list_modules(folder):
         if not module.name.startswith(_LIBRARY):

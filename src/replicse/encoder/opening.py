@@ -1,4 +1,7 @@
-"""Load an encoder with transformers; use the packed engine if its hidden states are equal."""
+"""Loading of encoders by the packed engine or `transformers`.
+
+The packed engine is used if both compute equal hidden states.
+"""
 
 import logging
 from collections.abc import Mapping
@@ -25,7 +28,7 @@ def open_backbone(
     """Load the encoder of a folder in fp32, on the CPU, in training mode.
 
     A folder that a run or a preparation has written is loaded with the engine that wrote it. Other folders are loaded
-    with `transformers`; the packed engine is used instead if its hidden states are equal on a probe.
+    with `transformers`; the packed engine is used instead if both compute equal hidden states on a probe.
 
     Args:
         folder: the folder of an encoder with a transformer.

@@ -1,6 +1,6 @@
 """Poolings from hidden states to sentence vectors.
 
-Each pooling is a function of the hidden states that its entry in the registry names, the tokens and the pooling, and
+Each pooling is a function of the hidden states that the registry names, the tokens and the pooling, and
 returns (rows, hidden) vectors.
 """
 
@@ -22,18 +22,18 @@ Read = Callable[[Hidden, TokenBatch, "SentencePooling"], Tensor]
 
 
 class SentencePooling:
-    """A pooling with its template or padding, for one encoder.
+    """A pooling with template or padding, for one encoder.
 
     Args:
         params: the parameters of the pooling.
         backbone: the encoder.
-        tokenizer: the tokenizer of a template; default: the encoder's own.
+        tokenizer: the tokenizer of a template; default: the encoder's tokenizer.
 
     Attributes:
         need: the hidden states that the pooling uses.
 
     Raises:
-        BadInput: if the encoder or its tokenizer does not support the pooling.
+        BadInput: if the encoder or the tokenizer does not support the pooling.
     """
 
     def __init__(self, params: PoolingParameters, backbone: Backbone, tokenizer: Any = None) -> None:
@@ -57,7 +57,14 @@ class SentencePooling:
         self._read: Read = params.made_by()
 
     def max_sentence_tokens(self, longest: int) -> int:
-        """Return the most tokens of a sentence, with special tokens, so that a row has at most `longest` tokens."""
+        """Return the maximum number of tokens of a sentence.
+
+        Args:
+            longest: the maximum number of tokens of a row.
+
+        Returns:
+            The number of tokens, with special tokens, that fit in a row with the template.
+        """
         template = self.template
         longest = min(longest, self.params.padded_to or longest)
         if template is None:
@@ -65,9 +72,12 @@ class SentencePooling:
         return template.max_sentence_tokens(longest) + template.start + template.end
 
     def fill(self, batch: TokenBatch) -> TokenBatch:
-        """Put tokenised sentences in the template or pad them, if the pooling says so.
+        """Insert tokenised sentences in the template, or pad them.
 
-        Raises BadInput if a sentence is longer than the padded length.
+        The batch is not changed if the pooling has no template and no padding.
+
+        Raises:
+            BadInput: if a sentence is longer than the padded length.
         """
         length = self.params.padded_to
         if not length:
@@ -84,14 +94,26 @@ class SentencePooling:
         return self._read(backbone(filled, self.need), filled, self)
 
     def denoise(self, vectors: Tensor, backbone: Backbone, filled: TokenBatch) -> Tensor:
-        """Subtract the vectors of the empty template from vectors of filled rows, if the pooling says so."""
+        """Subtract the vectors of the empty template from sentence vectors.
+
+        The vectors are not changed if the pooling does not use `denoise`.
+
+        Args:
+            vectors: the vectors of filled rows, (rows, hidden).
+            backbone: the encoder.
+            filled: the filled rows.
+        """
         if not self.params.denoise or not self.template:
             return vectors
         empty, of_rows = self.template.empty(filled, self.params.denoise)
         return vectors - self.read(backbone, empty)[of_rows]
 
     def __call__(self, backbone: Backbone, batch: TokenBatch) -> Tensor:
-        """Return the vectors of tokenised sentences, (rows, hidden), before any head."""
+        """Encode tokenised sentences as vectors before any head.
+
+        Returns:
+            The vectors, (rows, hidden).
+        """
         filled = self.fill(batch)
         return self.denoise(self.read(backbone, filled), backbone, filled)
 
@@ -102,12 +124,15 @@ def first_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> 
 
 
 def last_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-    """Return the state of the last token, including a special token at the end."""
+    """Return the state of the last token, which may be a special token."""
     return hidden.last.index_select(0, batch.last)
 
 
 def mean(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-    """Return the mean over all tokens, of one hidden state or of the mean of several."""
+    """Return the mean over all tokens.
+
+    If several hidden states are requested, their mean is used.
+    """
     return batch.mean(torch.stack(hidden.states).mean(0) if len(hidden.states) > 1 else hidden.last)
 
 

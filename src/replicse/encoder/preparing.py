@@ -1,4 +1,4 @@
-"""Copy a downloaded or foreign encoder into the layout that a study uses."""
+"""Preparation of a downloaded or foreign encoder for a study."""
 
 import shutil
 import tempfile
@@ -19,10 +19,11 @@ from replicse.registry.artefacts import CONFIG, TOKENIZER, WEIGHTS
 
 
 def prepare_encoder(source: Path, out: Path, facts: Mapping[str, str]) -> None:
-    """Write an encoder as config.json, model.safetensors and tokenizer.json, and its record.
+    """Write an encoder in the layout of a study, with a record.
 
-    A sentence-transformers folder is also copied unchanged. If only sentence-transformers can read it (static
-    embeddings, for example), the three files are placeholders, because every job on an encoder lists them as inputs.
+    The files are config.json, model.safetensors and tokenizer.json. A sentence-transformers folder is also copied
+    unchanged. If only sentence-transformers can load it (static embeddings, for example), the three files are
+    placeholders, because every job on an encoder lists them as inputs.
 
     Args:
         source: the folder of the encoder.
@@ -66,7 +67,7 @@ def _write_transformer(transformer: Path, out: Path) -> None:
 
 
 def _write_placeholders(out: Path) -> None:
-    """Write the files of a transformer for an encoder without one; they name the library to use."""
+    """Write placeholder files that name the library to use."""
     instead = {"read_by": "sentence-transformers", "folder": ORIGINAL}
     write_json(out / CONFIG, instead)
     write_json(out / TOKENIZER, instead)

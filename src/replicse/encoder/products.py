@@ -16,10 +16,10 @@ def has_tf32(device: torch.device) -> bool:
 
 @contextmanager
 def matrix_products(precision: str) -> Iterator[None]:
-    """Compute fp32 matrix products in the block in TF32 if `precision` is "tf32", otherwise exactly.
+    """Compute fp32 matrix products in a block in TF32, or exactly.
 
-    TF32 has the 10-bit fraction of fp16 and the range of fp32. From torch 1.7 to 1.11 it was the default for "fp32"
-    products (torch docs, CUDA semantics, "TensorFloat-32 on Ampere").
+    TF32 is used only if `precision` is "tf32". It has the 10-bit fraction of fp16 and the range of fp32. From torch 1.7
+    to 1.11 it was the default for "fp32" products (torch docs, CUDA semantics, "TensorFloat-32 on Ampere").
     """
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")

@@ -1,4 +1,7 @@
-"""Compare the hidden states of an engine with those of `transformers` for each row alone."""
+"""Comparison of the hidden states of an engine with `transformers`.
+
+The library encodes each row by itself.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -19,7 +22,10 @@ _LONGEST = 512
 
 
 def probe_rows(backbone: Backbone, padding: int | None) -> list[np.ndarray]:
-    """Return the same short and long rows of token ids at each call, without padding tokens."""
+    """Return short and long rows of token ids without padding tokens.
+
+    The rows are the same at each call.
+    """
     generator, ids = np.random.default_rng(0), _ids(backbone, padding)
     most = min(backbone.max_length, _LONGEST)
     lengths = [length for length in _LENGTHS if length < most] + [most]
@@ -33,7 +39,13 @@ def _ids(backbone: Backbone, padding: int | None) -> np.ndarray:
 
 @torch.inference_mode()
 def states_alone(theirs: TransformersBackbone, row: np.ndarray) -> Tensor:
-    """Return the last hidden states of one row, (tokens, width), computed by `transformers` without padding."""
+    """Compute the last hidden states of one row with `transformers`.
+
+    There is no padding.
+
+    Returns:
+        The states, (tokens, width).
+    """
     ids = torch.from_numpy(row)[None]
     with refusing(f"{theirs.model.config.model_type}: transformers cannot encode {len(row)} tokens with it"):
         output = theirs.model(input_ids=ids, attention_mask=torch.ones_like(ids), **theirs.options)
@@ -41,9 +53,9 @@ def states_alone(theirs: TransformersBackbone, row: np.ndarray) -> Tensor:
 
 
 def is_causal(theirs: TransformersBackbone) -> bool:
-    """Return whether the first token of a row does not see later ones.
+    """Return whether the first token of a row ignores later tokens.
 
-    The family does not decide it: Gemma is bidirectional with `use_bidirectional_attention`, XLNet always.
+    This cannot be derived from the family: Gemma is bidirectional with `use_bidirectional_attention`, XLNet always.
     """
     training = theirs.training
     theirs.eval()
@@ -56,7 +68,7 @@ def is_causal(theirs: TransformersBackbone) -> bool:
 
 @torch.inference_mode()
 def differs(ours: Backbone, rows: Sequence[np.ndarray], expected: Sequence[Tensor]) -> bool:
-    """Return whether hidden states of rows in one batch differ from the expected ones."""
+    """Return whether hidden states of a batch differ from expected states."""
     found = ours(TokenBatch.from_rows(rows)).last
     return not equal(found.numpy(), torch.cat(list(expected)).numpy())
 
@@ -70,9 +82,10 @@ def equal(ours: np.ndarray, theirs: np.ndarray) -> bool:
 
 
 def prove_batches(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[Tensor]]:
-    """Measure which lengths an encoder accepts, whether padding changes its states, and whether it is causal.
+    """Measure how an encoder handles rows and batches.
 
-    Sets `min_length`, `max_length`, `alone` and `causal` of the backbone.
+    Sets `min_length` and `max_length` to the accepted lengths, `alone` to whether padding changes hidden states, and
+    `causal` to whether the encoder is causal.
 
     Returns:
         The accepted probe rows and their hidden states.
@@ -95,9 +108,10 @@ def prove_batches(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[
 
 
 def _measure_lengths(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[Tensor]]:
-    """Return the accepted probe rows and their hidden states; set `min_length` and `max_length`.
+    """Set `min_length` and `max_length` of an encoder.
 
-    CANINE, for example, rejects rows shorter than its stride or longer than its number of hash buckets.
+    CANINE, for example, rejects rows shorter than the stride or longer than the number of hash buckets. Returns the
+    accepted probe rows and their hidden states.
     """
     rows, states, refused = [], [], {}
     for row in probe_rows(theirs, theirs.model.config.pad_token_id):
@@ -120,7 +134,7 @@ def _measure_lengths(theirs: TransformersBackbone) -> tuple[list[np.ndarray], li
 
 
 def _find_longest(theirs: TransformersBackbone, taken: int, refused: int) -> int:
-    """Return the longest accepted length, by bisection between an accepted and a refused one."""
+    """Return the longest accepted length between two lengths, by bisection."""
     token = _ids(theirs, theirs.model.config.pad_token_id)[0]
     while refused - taken > 1:
         length = (taken + refused) // 2
@@ -133,6 +147,6 @@ def _find_longest(theirs: TransformersBackbone, taken: int, refused: int) -> int
 
 
 def _depends_on_its_batch(theirs: TransformersBackbone, row: np.ndarray, state: Tensor) -> bool:
-    """Return whether hidden states of a row change next to another row of the same length."""
+    """Return whether hidden states depend on another row of equal length."""
     reverse = row[::-1].copy()
     return differs(theirs, [row, reverse], [state, states_alone(theirs, reverse)])

@@ -1,4 +1,7 @@
-"""Encode sentences as vectors: each distinct sentence once, in batches of similar length."""
+"""Encoders of sentences.
+
+Each distinct sentence is encoded once, in batches of similar length.
+"""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +36,7 @@ from replicse.runtime.memory import give_back
 from replicse.runtime.progress import follow_encoding
 
 log = logging.getLogger(__name__)
-# Padded tokens of a batch: few on a CPU to fit into its cache, many on a GPU to use it fully.
+# Padded tokens of a batch: few on a CPU to fit into the cache, many on a GPU to use it fully.
 BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}
 _TOKENISED_AT_ONCE = 4096
 # The least variance of vectors as a share of their mean square. With this share, vectors differ by a millionth of their
@@ -46,15 +49,15 @@ _GIVEN_BACK_EVERY = 16
 
 
 class SentenceEncoder:
-    """Encode sentences with one pooling, each distinct sentence once, sorted by length.
+    """An encoder of sentences with one pooling.
 
-    Sentences with equal tokens (e.g. in upper and lower case for an uncased encoder) share a vector. Vectors are
-    cached; call `forget` after the weights have changed.
+    Each distinct sentence is encoded once, sorted by length. Sentences with equal tokens (e.g. in upper and lower case
+    for an uncased encoder) share a vector. Vectors are cached; call `forget` after the weights have changed.
 
     Args:
         backbone: the encoder.
         head: the sentence head, used if the pooling has a head.
-        tokenizer: the tokenizer, or its file.
+        tokenizer: the tokenizer, or the path of a tokenizer.json.
         pooling: the pooling.
         max_length: the number of tokens to truncate rows to.
         normalised: whether to normalise vectors.
@@ -107,7 +110,8 @@ class SentenceEncoder:
                 (`name/model[@revision]`).
             pooling: the pooling of the transformer. Default (or "own"): the modules of a sentence-transformers folder,
                 `cls` for other folders.
-            max_length: the number of tokens to truncate rows to; default: the folder's own, at most 512 with a pooling.
+            max_length: the number of tokens to truncate rows to; default: the value in the folder, at most
+                512 with a pooling.
             device: the device; default: the first GPU if there is one.
             engine: `auto`, or the engine to use.
 
@@ -174,7 +178,7 @@ class SentenceEncoder:
         device: str | None,
         engine: Engine,
     ) -> "SentenceEncoder | LibraryEncoder":
-        """Load a folder of sentence-transformers, with an engine that computes equal vectors if there is one."""
+        """Load a folder of modules with an engine or sentence-transformers."""
         library = open_library_encoder(folder, str(device_for(device)), max_length)
         first = list_modules(folder)[0].kind
         try:
@@ -197,9 +201,10 @@ class SentenceEncoder:
     def _open_equal(
         cls, folder: Path, library: LibraryEncoder, device: str | None, engine: Engine
     ) -> "SentenceEncoder | None":
-        """Load an encoder whose engine computes the vectors of the library, or return None if there is no such engine.
+        """Load an encoder if an engine computes the vectors of the library.
 
-        Weights are loaded in any case, because the library does not report weights that do not fit.
+        Returns None if there is no such engine. Weights are loaded in any case, because the library does not report
+        weights that do not fit.
         """
         declared = read_declared(library.model)
         transformer = transformer_folder(folder)
@@ -218,7 +223,9 @@ class SentenceEncoder:
         return encoder
 
     def reload(self, folder: Path, head_seed: int = 0) -> None:
-        """Load the weights of another checkpoint of the same run; tokens stay cached.
+        """Load the weights of another checkpoint of the same run.
+
+        Tokens stay cached.
 
         Args:
             folder: the folder of the checkpoint.
@@ -229,7 +236,7 @@ class SentenceEncoder:
         self.forget()
 
     def _open_head(self, folder: Path, seed: int = 0) -> None:
-        """Load the head of the pooling from a folder or initialise it; raise BadInput if it is not stored."""
+        """Load or initialise the head of the pooling."""
         hidden, kind = self.backbone.hidden, self.pooling.head
         if kind == "random":
             self.head = random_head(hidden, seed).to(self.device)
@@ -246,7 +253,14 @@ class SentenceEncoder:
             self.head = head.to(self.device)
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
-        """Encode sentences as float32 vectors (n, width), in their order, or one string as a vector (width,)."""
+        """Encode sentences, or one string, as float32 vectors.
+
+        Args:
+            sentences: the sentences, or a string.
+
+        Returns:
+            The vectors, (n, width), in the order of the sentences; (width,) for a string.
+        """
         return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
@@ -255,29 +269,48 @@ class SentenceEncoder:
         return np.stack([self._vectors[self._tokens[sentence]] for sentence in sentences])
 
     def prepare(self, sentences: Iterable[str]) -> None:
-        """Encode all sentences without a cached vector, e.g. the sentences of several suites, sorted by length."""
+        """Encode all sentences without a cached vector, sorted by length.
+
+        If several suites need vectors, call this once with the sentences of all suites.
+
+        Args:
+            sentences: the sentences; repeated sentences are encoded once.
+        """
         distinct = list(dict.fromkeys(sentences))
         self._tokenise([sentence for sentence in distinct if sentence not in self._tokens])
         wanted = {self._tokens[sentence] for sentence in distinct} - self._vectors.keys()
         self._encode(sorted(wanted, key=lambda tokens: (len(tokens), tokens)))
 
     def rows(self, sentences: Iterable[str]) -> list[np.ndarray]:
-        """Return the token ids of each sentence with special tokens, truncated to the encoder's length."""
+        """Return the token ids of each sentence with special tokens.
+
+        Args:
+            sentences: the sentences.
+
+        Returns:
+            An int32 array for each sentence, truncated to the maximum length.
+        """
         wanted = list(sentences)
         self._tokenise([sentence for sentence in dict.fromkeys(wanted) if sentence not in self._tokens])
         return [np.frombuffer(self._tokens[sentence], dtype=np.int32) for sentence in wanted]
 
     def forget(self) -> None:
-        """Clear cached vectors, because the encoder's weights have changed; tokens stay cached."""
+        """Clear cached vectors after a change of the weights.
+
+        Tokens stay cached.
+        """
         self._vectors.clear()
 
     def clear(self) -> None:
-        """Clear cached vectors and tokens, because more sentences do not fit into memory."""
+        """Clear cached vectors and tokens to save memory."""
         self.forget()
         self._tokens.clear()
 
     def collapsed(self) -> str:
-        """Return an error message if all cached vectors are equal but for rounding, otherwise an empty string."""
+        """Return an error message if all cached vectors are equal.
+
+        Differences by rounding are ignored. Returns an empty string if the vectors differ.
+        """
         vectors = np.array([*self._vectors.values()], dtype=np.float64)
         if len(vectors) < 2 or not np.isfinite(vectors).all():
             return ""  # scores of vectors that are not finite have their own errors
@@ -320,10 +353,13 @@ class SentenceEncoder:
         self._vectors.update(zip(keys, vectors, strict=True))
 
     def batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
-        """Split length-sorted rows into batches with a padded size of at most `batch_tokens`.
+        """Split length-sorted rows into batches of limited padded size.
 
-        A batch that is at least half full ends before longer rows, because rows of equal length need no padding. If
-        padding changes vectors, every batch has rows of equal length.
+        The padded size is at most `batch_tokens`. A batch that is at least half full ends before longer rows, because
+        rows of equal length need no padding. If padding changes vectors, every batch has rows of equal length.
+
+        Args:
+            rows: the token ids of each row, sorted by length.
         """
         return follow_encoding(self._cut(rows), sum(map(len, rows)))
 

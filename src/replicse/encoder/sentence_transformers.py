@@ -1,4 +1,4 @@
-"""Load encoders of sentence-transformers with the library itself, in fp32."""
+"""Encoders that the library sentence-transformers loads, in fp32."""
 
 import logging
 import math
@@ -37,10 +37,11 @@ class Declared:
 
 
 class LibraryEncoder(CallableVectors):
-    """Encode sentences with a model of sentence-transformers; each distinct sentence once.
+    """An encoder of sentences by sentence-transformers.
 
-    It is used if no engine here computes the same vectors. `texts` are the probe sentences the model can encode,
-    `expected` their vectors when encoded one by one. If padding changes vectors (`alone`), the batch size is 1.
+    It is used if no engine of this package computes the same vectors. Each distinct sentence is encoded once. `texts`
+    are the probe sentences that the model can encode, and `expected` contains their vectors when encoded one by one. If
+    padding changes vectors (`alone`), the batch size is 1.
     """
 
     pooling = None
@@ -60,7 +61,14 @@ class LibraryEncoder(CallableVectors):
         self.batch_size = 1 if self.alone else _BATCH_SIZE
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
-        """Encode sentences as float32 vectors (n, width), in their order, or one string as a vector (width,)."""
+        """Encode sentences, or one string, as float32 vectors.
+
+        Args:
+            sentences: the sentences, or a string.
+
+        Returns:
+            The vectors, (n, width), in the order of the sentences; (width,) for a string.
+        """
         return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
 
     def _encode_batch(self, sentences: Sequence[str]) -> np.ndarray:
@@ -92,7 +100,8 @@ class LibraryEncoder(CallableVectors):
         return texts, np.concatenate(vectors)
 
     def _depends_on_padding(self) -> bool:
-        """Return whether vectors change in a padded batch, for example if positions count the padding."""
+        """Return whether vectors change in a padded batch."""
+        # They do, for example, if positions count the padding.
         self.batch_size = len(self.texts)
         try:
             return not equal(self._encode_batch(self.texts), self.expected)
@@ -106,7 +115,7 @@ def open_library_encoder(folder: Path, device: str, max_length: int | None) -> L
     Args:
         folder: a folder with modules.json, or of model2vec.
         device: the device to compute on.
-        max_length: the number of tokens to cut rows at; default: the folder's own. Limited by the positions.
+        max_length: the number of tokens to truncate rows to, limited by the positions; default: set by the folder.
 
     Raises:
         BadInput: not a sentence encoder, or the library cannot load it or encode with it.
@@ -133,7 +142,11 @@ def open_library_encoder(folder: Path, device: str, max_length: int | None) -> L
 
 
 def read_declared(model: Any) -> Declared | None:
-    """Return the pooling of a model by our name; None if there is no such pooling, or there are further modules."""
+    """Return the pooling that a model declares.
+
+    Returns:
+        The pooling by our name, or None if there is no such pooling or the model has further modules.
+    """
     kinds = [_kind(module) for module in model]
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         return None
@@ -143,7 +156,7 @@ def read_declared(model: Any) -> Declared | None:
 
 
 def _load_model(folder: Path, device: str) -> Any:
-    """Return the library's model, with weights of any precision converted to fp32; code in the folder is not run."""
+    """Load the library's model with weights of any precision as fp32."""
     from sentence_transformers import SentenceTransformer
 
     if is_model2vec(folder) and not (folder / MODULES).is_file():
@@ -161,7 +174,9 @@ def _load_model(folder: Path, device: str) -> Any:
 
 
 def _cut_rows(model: Any, folder: Path, max_length: int | None) -> None:
-    """Set the maximum length of rows to the requested one, or to the number of positions if that is smaller.
+    """Set the maximum length of rows.
+
+    The number of positions limits it.
 
     Raises:
         BadInput: no token fits into the length, or the encoder does not cut rows (static embeddings).

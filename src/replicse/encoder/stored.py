@@ -1,4 +1,7 @@
-"""Encoder folders on disk in the format of Hugging Face: configuration, weights and tokenizer."""
+"""Encoder folders in the format of Hugging Face.
+
+A folder contains configuration, weights and tokenizer.
+"""
 
 import shutil
 from collections.abc import Mapping
@@ -34,11 +37,19 @@ Names = Mapping[str, tuple[str, ...]]
 
 
 class UnusableWeights(BadInput):
-    """Weights that would give wrong vectors without an error: quantised ones, or some without a place."""
+    """Weights that would give wrong vectors without an error.
+
+    For example, weights are quantised or do not fit the configuration.
+    """
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return the content of an encoder's config.json; MissingData if there is none."""
+    """Return the content of an encoder's config.json.
+
+    Raises:
+        MissingData: if the file does not exist.
+        BadInput: if it does not contain a dict.
+    """
     file = Path(folder) / CONFIG
     if not file.is_file():
         check_is_encoder(Path(folder))
@@ -50,7 +61,10 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the file of an encoder's weights, or an index and the parts that it names.
+    """Return the files of an encoder's weights.
+
+    Returns:
+        A single file, or an index and the parts that it names.
 
     Raises:
         MissingData: there is no such file; the error names weights in another format.
@@ -68,7 +82,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def _describe_missing_weights(folder: Path) -> str:
-    """Return the error for a folder without weights, or with weights only in an unsupported format."""
+    """Return the error for a folder without weights in a known format."""
     files = [*folder.glob("*.*"), *folder.glob("*/*.*")]
     others = sorted(file for file in files if file.suffix in OTHER_FORMATS)
     if not others:
@@ -81,7 +95,10 @@ def _describe_missing_weights(folder: Path) -> str:
 
 
 def check_weights(folder: Path) -> None:
-    """Raise BadInput if a folder has no weights that can be read, or config.json says that they are quantised."""
+    """Raise BadInput if a folder has no weights that can be loaded.
+
+    This includes weights that are quantised according to config.json.
+    """
     settings = read_config(folder).get("quantization_config")
     if settings:
         method = settings.get("quant_method", "a quantiser") if isinstance(settings, Mapping) else settings
@@ -101,9 +118,15 @@ def has_weights(folder: Path) -> bool:
 
 
 def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
-    """Return the file of weights, or the index of several files, and the tensors by name.
+    """Load the weights of an encoder folder.
 
-    The prefix `module.` of DistributedDataParallel is removed. Raises MissingData if there is no file of weights.
+    The prefix `module.` of DistributedDataParallel is removed.
+
+    Returns:
+        The file of weights, or the index of several files, and the tensors by name.
+
+    Raises:
+        MissingData: if a file of weights does not exist.
     """
     file, *parts = weight_files(folder)
     stored: dict[str, Tensor] = {}
@@ -116,13 +139,13 @@ def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
 
 
 def read_tensors(file: Path) -> dict[str, Tensor]:
-    """Load the tensors of a file in the format of safetensors or PyTorch, by name.
+    """Load the tensors of a safetensors or PyTorch file by name.
 
     If the file is a checkpoint with a `state_dict`, only the tensors of the `state_dict` are returned.
 
     Raises:
-        BadInput: the file cannot be read.
-        UnusableWeights: weights that are not floating-point numbers, such as those of a quantised encoder.
+        BadInput: the file cannot be loaded.
+        UnusableWeights: weights are not floating-point numbers, such as the weights of a quantised encoder.
     """
     check_fetched(file)
     try:
@@ -160,7 +183,10 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
 
 
 def check_finite(module: nn.Module, place: Path) -> None:
-    """Raise BadInput if a weight is not finite, because every score would be undefined."""
+    """Raise BadInput if a weight is not finite.
+
+    Every score would be undefined.
+    """
     for name, value in module.state_dict().items():
         if value.is_floating_point() and not value.isfinite().all():
             raise BadInput(
@@ -170,7 +196,10 @@ def check_finite(module: nn.Module, place: Path) -> None:
 
 
 def weight_and_bias(ours: str, *theirs: str) -> dict[str, tuple[str, ...]]:
-    """Return the names of weight and bias of a module in checkpoints, by our names."""
+    """Return the names of weight and bias of a module in checkpoints.
+
+    The keys of the dict are our names.
+    """
     return {
         f"{ours}.weight": tuple(f"{name}.weight" for name in theirs),
         f"{ours}.bias": tuple(f"{name}.bias" for name in theirs),
@@ -206,7 +235,10 @@ def load_weights(module: nn.Module, names: Names, stored: Mapping[str, Tensor], 
 
 
 def export_weights(module: nn.Module, names: Names) -> dict[str, Tensor]:
-    """Return copies of a module's weights by their names in a checkpoint, float32, on the CPU."""
+    """Return copies of a module's weights by their checkpoint names.
+
+    The copies are float32 on the CPU.
+    """
     weights = module.state_dict()
     exported: dict[str, Tensor] = {}
     for ours, theirs in names.items():
@@ -216,7 +248,11 @@ def export_weights(module: nn.Module, names: Names) -> dict[str, Tensor]:
 
 
 def save_tensors(file: Path, tensors: Mapping[str, Tensor], **metadata: str) -> None:
-    """Write tensors as safetensors atomically; raise Failed if the disk is full."""
+    """Write tensors as safetensors atomically.
+
+    Raises:
+        Failed: if the disk is full.
+    """
     with atomic_write(file) as temporary:
         try:
             save_file(dict(tensors), temporary, metadata or None)
@@ -231,7 +267,10 @@ def write_folder(
     tokenizer_file: Path,
     max_length: int,
 ) -> None:
-    """Write weights, config.json and a copy of the tokenizer, with default settings if it has none."""
+    """Write weights, config.json and a copy of the tokenizer.
+
+    If the tokenizer has no settings, default settings are written.
+    """
     save_tensors(folder / WEIGHTS, weights, format="pt")
     with atomic_write(folder / TOKENIZER) as temporary:
         shutil.copyfile(tokenizer_file, temporary)

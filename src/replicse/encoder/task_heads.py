@@ -1,4 +1,7 @@
-"""Heads that predict the labels of a task from sentence vectors, saved with an encoder."""
+"""Heads that predict the labels of a task from sentence vectors.
+
+They are saved with an encoder.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,7 +30,10 @@ class TaskHeads(Checked):
 
 
 class Classifier(nn.Module):
-    """A linear layer on the vector of a sentence, or on the concatenated vectors of two."""
+    """A linear layer on the vectors of one or two sentences.
+
+    The vectors of two sentences are concatenated.
+    """
 
     def __init__(self, settings: ClassifierHead, width: int) -> None:
         super().__init__()
@@ -88,7 +94,9 @@ def make_task_head(settings: TaskHeadParameters, width: int) -> nn.Module:
 
 
 def collect_task_heads(terms: Iterable[TermParameters], width: int, kept: nn.ModuleDict) -> nn.ModuleDict:
-    """Return a head for each task of some terms: the head to keep, or a new one.
+    """Return a head for each task of some terms, by task.
+
+    This is the head to keep if there is one, otherwise a new head.
 
     Args:
         terms: the terms of a run.
@@ -128,7 +136,18 @@ def save_task_heads(folder: Path, heads: nn.ModuleDict) -> None:
 
 
 def load_task_heads(folder: Path, width: int) -> nn.ModuleDict:
-    """Load the task heads of an encoder folder on the CPU; raise BadInput if they cannot be loaded."""
+    """Load the task heads of an encoder folder on the CPU.
+
+    Args:
+        folder: the encoder folder.
+        width: size of the sentence vectors.
+
+    Returns:
+        The heads by task, empty if the folder has no heads.
+
+    Raises:
+        BadInput: if the heads cannot be loaded.
+    """
     file = folder / SETTINGS
     if not file.is_file():
         return nn.ModuleDict()

@@ -1,4 +1,7 @@
-"""Templates around sentences, added when a batch is encoded so that all templates use the same token store."""
+"""Templates around sentences.
+
+They are added when a batch is encoded, so that all templates use the same token store.
+"""
 
 import torch
 from tokenizers import Tokenizer
@@ -11,10 +14,10 @@ from replicse.errors import BadInput
 
 
 class Template:
-    """The tokens of a template before and after the sentence, with special tokens at both ends.
+    """The tokens of a template before and after the sentence.
 
-    A sentence is tokenised by itself and truncated so that it fits with the `length` tokens of the template. Blanks
-    before the sentence are removed from the template.
+    Both ends contain special tokens. A sentence is tokenised by itself and truncated so that it fits with the `length`
+    tokens of the template. Blanks before the sentence are removed from the template.
 
     Args:
         text: the template, with `{text}` and possibly `{mask}`.
@@ -40,7 +43,7 @@ class Template:
             self.max_sentence_tokens(backbone.max_length),
             backbone.first_position,
         )
-        # Counted from the start of a row if the mask is before the sentence, otherwise negative from its end.
+        # Counted from the start of a row if the mask is before the sentence, otherwise negative from the end.
         self.mask = 0
         if mask:
             self.mask = (*self.before, *self.after).index(tokenizer.token_to_id(mask))
@@ -48,7 +51,14 @@ class Template:
                 self.mask -= self.length
 
     def max_sentence_tokens(self, longest: int) -> int:
-        """Return the most tokens of a sentence in a row of `longest` tokens; raise BadInput if none fits."""
+        """Return the maximum number of tokens of a sentence in a row.
+
+        Args:
+            longest: the number of tokens of the row.
+
+        Raises:
+            BadInput: if no sentence fits.
+        """
         if longest <= self.length:
             raise BadInput(
                 f"the template has {self.length} tokens, and no sentence fits next to it into {longest}; shorten it"
@@ -56,7 +66,7 @@ class Template:
         return longest - self.length
 
     def fill(self, batch: TokenBatch) -> TokenBatch:
-        """Put tokenised sentences in the template."""
+        """Insert tokenised sentences in the template."""
         lengths = (batch.lengths - self.start - self.end).clamp(max=self.most)
         sizes = lengths + self.length
         offsets = offsets_of(sizes)
@@ -73,7 +83,9 @@ class Template:
         return TokenBatch(tokens[source.to(tokens.device, non_blocking=True)], offsets, copy=copy)
 
     def empty(self, filled: TokenBatch, denoise: bool | str = True) -> tuple[TokenBatch, Tensor]:
-        """Return the template without a sentence, with the positions that its tokens have in filled rows.
+        """Return the template without a sentence.
+
+        The tokens keep the positions that they have in filled rows.
 
         Args:
             filled: filled rows.
@@ -96,7 +108,11 @@ class Template:
         ), of_rows.to(device, non_blocking=True)
 
     def masks(self, batch: TokenBatch) -> Tensor:
-        """Return the index of the mask of each row of a filled batch or of the empty template, (rows,)."""
+        """Return the index of the mask of each row, (rows,).
+
+        Args:
+            batch: a filled batch or the empty template.
+        """
         return batch.first + self.mask if self.mask >= 0 else batch.last + 1 + self.mask
 
     def _tokens(self, device: torch.device) -> Tensor:

@@ -1,4 +1,7 @@
-"""Tokenizers of foreign folders, loaded by `transformers`, and the texts to compare two implementations on."""
+"""Tokenizers of foreign folders, loaded by `transformers`.
+
+This module also contains the texts that are used to compare two implementations.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +18,7 @@ from replicse.registry.artefacts import TOKENIZER, TOKENIZER_CONFIG
 from replicse.registry.digests import digest
 from replicse.registry.encoders import MAX_LENGTH
 
-# Texts to compare tokenizers on: cases, accents, scripts, digits, marks, blanks, special tokens, long words, nothing.
+# Texts to compare tokenizers on: cases, accents, scripts, digits, marks, spaces, special tokens, long words, no text.
 PROBE = (
     "A man is playing a guitar.",
     "The DOG said \"no\" to McDonald's CAT, didn't it?",
@@ -45,7 +48,10 @@ CUT = 8  # tokens to truncate the probe to, to compare how texts are truncated
 
 
 class CalledTokenizer:
-    """A tokenizer of `transformers` with the interface of the library `tokenizers`, if only a call of it is correct."""
+    """A tokenizer of `transformers` with the interface of `tokenizers`.
+
+    It is used if only a call of the tokenizer of `transformers` gives correct ids.
+    """
 
     def __init__(self, theirs: Any) -> None:
         self.theirs = theirs
@@ -85,14 +91,26 @@ class CalledTokenizer:
 
 
 def tokenize_rows(theirs: Any, texts: Sequence[str], longest: int | None = None) -> list[list[int]]:
-    """Return the token ids of texts by a call of a tokenizer of `transformers`, truncated to `longest`."""
+    """Return the token ids of texts by a call of a tokenizer.
+
+    Args:
+        theirs: a tokenizer of `transformers`.
+        texts: the texts.
+        longest: the number of tokens to truncate rows to; default: no truncation.
+    """
     encoded = theirs(list(texts), truncation=longest is not None, max_length=longest)
     rows: list[list[int]] = encoded["input_ids"]
     return rows
 
 
 def check_length(max_length: int, special: int, location: str = "") -> None:
-    """Raise BadInput, with the prefix `location`, if rows of `max_length` tokens contain only special tokens."""
+    """Raise BadInput if rows contain only special tokens.
+
+    Args:
+        max_length: the maximum number of tokens of a row.
+        special: the number of special tokens of a row.
+        location: prefix of the error.
+    """
     if max_length <= special:
         raise BadInput(
             f"{location}max_length is {max_length}, but a row has {special} special tokens; give at least {special + 1}"
@@ -100,7 +118,9 @@ def check_length(max_length: int, special: int, location: str = "") -> None:
 
 
 def read_tokenizer(folder: Path) -> Any:
-    """Load the tokenizer of a folder with `AutoTokenizer`; code in the folder is not run.
+    """Load the tokenizer of a folder with `AutoTokenizer`.
+
+    Code in the folder is not run.
 
     Raises:
         BadInput: the folder has no tokenizer; the library would create one with an empty vocabulary.
@@ -130,7 +150,7 @@ def folder_tokenizer(folder: Path) -> tuple[Tokenizer | CalledTokenizer, Special
     """Load the tokenizer of an encoder folder.
 
     Returns:
-        The tokenizer, its special ids or None if they are not all known, and the most tokens of a row.
+        The tokenizer, the special ids or None if one is unknown, and the maximum number of tokens of a row.
     """
     if is_recorded(folder):
         longest = TokenizerSettings.read(folder).model_max_length
@@ -140,9 +160,10 @@ def folder_tokenizer(folder: Path) -> tuple[Tokenizer | CalledTokenizer, Special
 
 
 def usable_tokenizer(theirs: Any) -> Tokenizer | CalledTokenizer:
-    """Return the fast tokenizer of a tokenizer of `transformers` if both give the same ids for the probe.
+    """Return the fast tokenizer of a tokenizer of `transformers`.
 
-    Otherwise return a wrapper that calls the tokenizer of `transformers`.
+    If the fast tokenizer gives other ids for the probe, a wrapper that calls the tokenizer of `transformers` is
+    returned instead.
     """
     backend = getattr(theirs, "backend_tokenizer", None)
     if not isinstance(backend, Tokenizer):
@@ -167,19 +188,23 @@ def _encode_probe(tokenizer: Tokenizer) -> list[list[int]]:
 
 
 def checked_fast(tokenizer: Tokenizer | CalledTokenizer, folder: Path) -> Tokenizer:
-    """Return the tokenizer if it can be saved as tokenizer.json, which training needs; otherwise raise BadInput."""
+    """Return the tokenizer if it can be saved as tokenizer.json.
+
+    Raises:
+        BadInput: if it cannot be saved. Training needs the file.
+    """
     if isinstance(tokenizer, Tokenizer):
         return tokenizer
     raise BadInput(f"{folder}: its tokenizer is none of the library tokenizers; add its {TOKENIZER}")
 
 
 def tokenizer_digest(tokenizer: Tokenizer | CalledTokenizer) -> str:
-    """Return a digest of the vocabulary of a tokenizer and of its ids for the probe."""
+    """Return a digest of the vocabulary and the probe ids of a tokenizer."""
     ids = [each.ids for each in tokenizer.encode_batch_fast(list(PROBE))]
     return digest([tokenizer.get_vocab(), ids])
 
 
 def read_special_ids(theirs: Any) -> SpecialIds | None:
-    """Return the special ids of a tokenizer of `transformers`, or None if it lacks one."""
+    """Return the special ids of a tokenizer, or None if one is missing."""
     roles = SpecialIds.__dataclass_fields__
     return SpecialIds.of({role: getattr(theirs, f"{role}_token_id", None) for role in roles})

@@ -10,7 +10,10 @@ from replicse.errors import BadInput, one_line
 
 
 class CallableVectors:
-    """Encode sentences with a function from a list of strings to an array (n, width), each distinct sentence once."""
+    """An encoder that calls a function from strings to vectors.
+
+    The function maps a list of strings to an array (n, width). Each distinct sentence is encoded once.
+    """
 
     def __init__(self, encode: Callable[[list[str]], Any]) -> None:
         self._encode = encode
@@ -44,7 +47,9 @@ class CallableVectors:
 
 
 def to_array(vectors: Any) -> np.ndarray:
-    """Convert the result of a function to one array; tensors may have any dtype and device.
+    """Convert the result of a function to one array.
+
+    Tensors may have any dtype and device.
 
     Raises:
         BadInput: they cannot form one array, such as lists of unequal length.

@@ -1,4 +1,4 @@
-"""Loss terms, one file each. An objective is their weighted sum."""
+"""Loss terms, one file each. An objective is a weighted sum of terms."""
 
 from replicse.objective.terms import Objective, Step, Term
 

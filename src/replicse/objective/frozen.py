@@ -1,4 +1,7 @@
-"""Frozen models for loss terms, loaded from a folder onto the device of the trained encoder."""
+"""Frozen models for loss terms.
+
+They are loaded from a folder onto the device of the trained encoder.
+"""
 
 from pathlib import Path
 
@@ -19,14 +22,14 @@ from replicse.registry.poolings import Cls
 def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
     """Load the encoder of a frozen model, without gradients.
 
-    If `trained` is on the meta device because only its parameters are counted, the frozen model has no weights either.
+    If `trained` is on the meta device because only parameters are counted, the frozen model has no weights either.
 
     Args:
         model: the frozen model, with the folder that the plan has set.
-        trained: the encoder in training; the frozen model must have the same tokens and is moved to its device.
+        trained: the encoder in training; the frozen model must have the same tokens and is moved to the same device.
 
     Raises:
-        BadInput: if the model has no folder, or its tokens differ from the tokens of `trained`.
+        BadInput: if the model has no folder, or the tokens differ from the tokens of `trained`.
     """
     if trained.input_embeddings.is_meta:
         return empty_backbone(model.name).requires_grad_(False)
@@ -46,12 +49,12 @@ def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
 
 
 class FrozenEncoder:
-    """A frozen model that encodes sentences, without dropout and without gradients.
+    """A frozen model that encodes sentences without dropout.
 
-    It is not a torch module, so that it gets into neither the optimiser nor the resume state.
+    It has no gradients. It is not a torch module, so that neither the optimiser nor the resume state contains it.
 
     Args:
-        model: the frozen model; its default pooling is "cls".
+        model: the frozen model; the default pooling is "cls".
         trained: the encoder in training.
 
     Attributes:
@@ -74,6 +77,13 @@ class FrozenEncoder:
 
     @torch.no_grad()
     def vectors(self, batch: TokenBatch) -> Tensor:
-        """Return the sentence vectors of a batch, (rows, width), float32."""
+        """Encode a batch as sentence vectors.
+
+        Args:
+            batch: packed tokens.
+
+        Returns:
+            The vectors, (rows, width), float32, without gradients.
+        """
         vectors = self.pooling(self.backbone, batch)
         return (vectors if self.head is None else self.head(vectors)).float()

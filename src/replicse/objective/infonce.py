@@ -13,7 +13,9 @@ from replicse.registry import terms as parameters
 
 
 class InfoNCE(Term[parameters.InfoNCEParameters]):
-    """Cross-entropy of each anchor against all second views and hard negatives of the batch.
+    """Cross-entropy of anchors against second views and hard negatives.
+
+    Each anchor is compared with all second views and all hard negatives of the batch.
 
     The first of `views` (default: all views of the run) is the anchor and the second the positive; each further view
     is a block of hard negatives. The loss is not symmetrised, and other anchors are not used as negatives
@@ -21,7 +23,10 @@ class InfoNCE(Term[parameters.InfoNCEParameters]):
     """
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean loss over the anchors, or over the parts if there are several."""
+        """Return the mean loss over the anchors.
+
+        If the batch is split into several parts, this is the mean over the parts.
+        """
         compared = step.vectors_of(self.params.vector_views(len(step.vectors)))
         if self.params.similarity == "cosine":
             compared = [F.normalize(vectors, dim=-1) for vectors in compared]
@@ -39,7 +44,7 @@ class InfoNCE(Term[parameters.InfoNCEParameters]):
         for block in negatives:
             logits = dot_products(anchors, block)
             if weight != 1:
-                # alpha multiplies exp(logit) of the instance's own hard negative only: alpha^[i=j] (methods 1.3).
+                # alpha multiplies exp(logit) only for the hard negative of the same row: alpha^[i=j] (methods 1.3).
                 diagonal = torch.eye(len(logits), device=logits.device)
                 logits = logits + math.log(weight) * params.temperature * diagonal
             blocks.append(logits)

@@ -1,4 +1,4 @@
-"""Weights of loss terms, saved in the folder of the encoder that was trained with them."""
+"""Weights of loss terms, saved in the folder of their encoder."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +13,7 @@ WEIGHTS = "terms.safetensors"
 
 
 def save_terms(folder: Path, objectives: Iterable[Objective]) -> None:
-    """Save weights and buffers of the terms in an encoder folder, if there are any."""
+    """Save weights and buffers of terms, if any, in an encoder folder."""
     weights: dict[str, Tensor] = {}
     for name, term in named_terms(objectives).items():
         for key, value in term.state_dict().items():
@@ -23,7 +23,11 @@ def save_terms(folder: Path, objectives: Iterable[Objective]) -> None:
 
 
 def load_terms(folder: Path, objectives: Iterable[Objective]) -> None:
-    """Load the weights of terms from the encoder folder of another run, by name.
+    """Load the weights of terms by name from the folder of another run.
+
+    Args:
+        folder: the encoder folder of the other run.
+        objectives: the objectives; weights of their terms are replaced.
 
     Raises:
         BadInput: if the folder has no weights for any of the terms, or weights that do not fit.

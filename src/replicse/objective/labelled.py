@@ -1,4 +1,7 @@
-"""Losses on labels, through the head of a task: cross-entropy and squared error of a cosine."""
+"""Losses on labels: cross-entropy and squared error of a cosine.
+
+They use the head of a task.
+"""
 
 from typing import TypeVar
 
@@ -12,10 +15,14 @@ Labelled = TypeVar("Labelled", bound=parameters.LabelledParameters)
 
 
 class LabelledTerm(Term[Labelled]):
-    """A term that compares the predictions of a task's head with the labels of the batch."""
+    """A term that compares the predictions of a head with the labels."""
 
     def predict(self, step: Step) -> Tensor:
-        """Return the output of the head: (rows, classes) logits, or (rows,) ratings."""
+        """Return the output of the task's head for a batch.
+
+        Returns:
+            (rows, classes) logits, or (rows,) ratings.
+        """
         vectors = step.vectors_of(self.params.vector_views(len(step.vectors)))
         return step.model.task_heads[self.params.task](*vectors)
 

@@ -1,4 +1,7 @@
-"""Masked language modelling, as an auxiliary term (SimCSE appendix D) and to pre-train compact encoders."""
+"""Masked language modelling.
+
+It is used as an auxiliary term (SimCSE appendix D) and to pre-train compact encoders.
+"""
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -18,7 +21,9 @@ MASKED, RANDOM = 0.8, 0.1
 
 
 def choose_positions(batch: TokenBatch, special: Tensor, ratio: float, generator: torch.Generator) -> Tensor:
-    """Choose the packed positions to predict, each non-special token with probability `ratio`.
+    """Choose the packed positions to predict.
+
+    Each token that is not special is chosen with probability `ratio`.
 
     Args:
         batch: packed tokens.
@@ -37,9 +42,16 @@ def choose_positions(batch: TokenBatch, special: Tensor, ratio: float, generator
 def mask_tokens(
     tokens: Tensor, positions: Tensor, mask_id: int, vocabulary: int, generator: torch.Generator
 ) -> Tensor:
-    """Copy `tokens` with 80% of `positions` masked, 10% replaced at random and 10% kept.
+    """Copy token ids with the 80/10/10 rule applied to some positions.
 
-    `positions` are on the CPU, because counting them on a GPU would wait for the GPU.
+    80% of the positions are masked, 10% are replaced by random tokens and 10% are kept.
+
+    Args:
+        tokens: packed token ids.
+        positions: the chosen positions, on the CPU, because counting them on a GPU would wait for the GPU.
+        mask_id: the id of the mask token.
+        vocabulary: the number of tokens.
+        generator: the source of random numbers, on the CPU.
     """
     edited = tokens.clone()
     kind = torch.rand(len(positions), generator=generator)
@@ -54,7 +66,13 @@ def mask_tokens(
 
 @dataclass(frozen=True)
 class Masked:
-    """A masked copy of packed tokens, with the chosen positions and their original ids."""
+    """A masked copy of packed tokens.
+
+    Attributes:
+        batch: the copy.
+        positions: the chosen positions, (n,).
+        targets: the original ids at the chosen positions, (n,).
+    """
 
     batch: TokenBatch
     positions: Tensor
@@ -62,11 +80,13 @@ class Masked:
 
 
 def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: torch.Generator) -> Masked:
-    """Copy a batch with a share of the non-special tokens masked by the 80/10/10 rule.
+    """Copy a batch with a share of tokens masked by the 80/10/10 rule.
+
+    Special tokens are never masked.
 
     Args:
         batch: packed tokens, on any device.
-        backbone: the encoder, for the ids of its special tokens and its vocabulary size.
+        backbone: the encoder, for special token ids and vocabulary size.
         ratio: the share of tokens to choose.
         generator: the source of random numbers, on the CPU.
 
@@ -81,11 +101,12 @@ def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: 
 
 
 class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]):
-    """Mean cross-entropy at the masked positions of masked copies of all views (methods 1.6).
+    """Mean cross-entropy at masked positions (methods 1.6).
 
-    If `candidates` is positive, the softmax is over the targets of the batch and that many random tokens instead of
-    the full vocabulary. This is for pre-training small encoders on a CPU, where the full softmax takes most of the
-    time. `in_place` repeats a bug of SimCSE's code before November 2021: the contrastive inputs are masked too.
+    All views are masked. If `candidates` is positive, the softmax is over the targets of the batch and `candidates`
+    random tokens instead of the full vocabulary. This is for pre-training small encoders on a CPU, where the full
+    softmax takes most of the time. `in_place` repeats a bug of SimCSE's code before November 2021: the contrastive
+    inputs are masked too.
     """
 
     def __init__(self, parameters: parameters.MaskedLanguageModellingParameters) -> None:
@@ -100,7 +121,7 @@ class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
     ) -> Sequence[TokenBatch]:
-        """Return the masked views if masking is in place, and the unchanged views otherwise."""
+        """Mask the views if `in_place` is set; otherwise return them unchanged."""
         if not self.params.in_place:
             return columns
         self._masked = self._mask(columns, model, generator)

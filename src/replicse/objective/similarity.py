@@ -1,4 +1,7 @@
-"""Similarities between sentence vectors, computed in fp32 for every precision of the run."""
+"""Similarities between sentence vectors.
+
+They are computed in fp32 for every precision of the run.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +29,7 @@ def full_precision(device: torch.device) -> Iterator[None]:
 
 
 def dot_products(first: Tensor, second: Tensor) -> Tensor:
-    """Compute the dot product of each row of `first` with each row of `second`, in fp32.
+    """Compute the dot products of two sets of sentence vectors in fp32.
 
     Args:
         first: sentence vectors, (rows, width), float32 or float64.
@@ -40,7 +43,7 @@ def dot_products(first: Tensor, second: Tensor) -> Tensor:
 
 
 def cosines(first: Tensor, second: Tensor) -> Tensor:
-    """Compute the cosine of each row of `first` with each row of `second`, in fp32.
+    """Compute the cosines between two sets of sentence vectors in fp32.
 
     Args:
         first: sentence vectors, (rows, width), float32 or float64.

@@ -1,4 +1,7 @@
-"""Loss terms: the step that a term reads, and the objective as a weighted sum of terms."""
+"""Loss terms, their inputs at a step, and objectives.
+
+An objective is a weighted sum of terms.
+"""
 
 import inspect
 import os
@@ -41,7 +44,11 @@ class Model(Protocol):
     width: int
 
     def momentum_vectors(self, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-        """Encode a batch with the momentum encoder: (rows, width), without gradients."""
+        """Encode a batch with the momentum encoder, without gradients.
+
+        Returns:
+            The vectors, (rows, width).
+        """
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Step:
     """The inputs of the loss terms at one training step.
 
     Attributes:
-        vectors: a (rows, width) tensor for each view, float32, or None if no term reads the view.
+        vectors: a (rows, width) tensor for each view, float32, or None if no term uses the view.
         columns: the packed tokens of each view.
         model: the model in training.
         generator: the source of all random numbers of the terms, on the CPU.
@@ -75,12 +82,19 @@ class Step:
 
     @property
     def progress(self) -> float:
-        """Return the completed share of the training, from 0 to 1, e.g. for a temperature that changes."""
+        """Return the completed share of the training, from 0 to 1.
+
+        It can be used for a temperature that changes, for example.
+        """
         return self.step / self.steps
 
     @property
     def labels(self) -> Tensor:
-        """Return the (rows,) labels of the batch; raise BadInput if the corpus has no labels."""
+        """Return the (rows,) labels of the batch.
+
+        Raises:
+            BadInput: if the corpus has no labels.
+        """
         if self.given_labels is None:
             raise BadInput(
                 "a loss term reads labels, but the corpus has none; name a corpus of format labelled, and say so in"
@@ -104,14 +118,24 @@ class Step:
         return [_require_encoded(by_view.get(view), view, len(self.vectors)) for view in views]
 
     def pooled_of(self, views: Iterable[int]) -> list[Tensor]:
-        """Return the vectors of some views before the head, (rows, hidden), float32.
+        """Return the vectors of some views before the head.
 
-        Raises BadInput as `vectors_of`.
+        Args:
+            views: 0-based numbers of the views.
+
+        Returns:
+            A (rows, hidden) tensor for each view, float32.
+
+        Raises:
+            BadInput: as `vectors_of`.
         """
         return [_require_encoded(self.pooled.get(view), view, len(self.vectors)) for view in views]
 
     def momentum_vectors(self, view: int) -> Tensor:
         """Encode a view with the momentum encoder of the run.
+
+        Args:
+            view: the 0-based number of the view.
 
         Returns:
             The vectors, (rows, width), float32, without gradients.
@@ -134,11 +158,11 @@ def _require_encoded(vectors: Tensor | None, view: int, count: int) -> Tensor:
 
 
 class Term(nn.Module, Generic[Parameters]):
-    """Base class of loss terms: a module that returns a scalar loss for a step.
+    """Base class of loss terms.
 
-    A term may have weights. They are trained with the encoder and saved next to it, so that another run can start
-    from them. Buffers are saved in the resume state too, but must keep their shape: create a buffer that fills up at
-    its full size in `prepare`.
+    A term is a module that returns a scalar loss for a step. It may have weights. They are trained with the encoder and
+    saved next to it, so that another run can start from them. Buffers are saved in the resume state too, but must keep
+    their shape: if a buffer fills up during training, create it at full size in `prepare`.
 
     Args:
         parameters: the validated parameters of the term; `self.params` are their values at the current step.
@@ -149,12 +173,18 @@ class Term(nn.Module, Generic[Parameters]):
         self.params = parameters
 
     def prepare(self, model: Model) -> None:
-        """Initialise the term from the untrained model; most terms do not need it."""
+        """Initialise the term from the untrained model, if necessary.
+
+        Args:
+            model: the model before the first step.
+        """
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
     ) -> Sequence[TokenBatch]:
-        """Change the views before they are encoded; most terms return them unchanged.
+        """Change the views before they are encoded.
+
+        Most terms return the views unchanged.
 
         Args:
             columns: the packed tokens of each view.
@@ -167,7 +197,14 @@ class Term(nn.Module, Generic[Parameters]):
         return columns
 
     def forward(self, step: Step) -> Tensor:
-        """Return the loss of the step, a scalar tensor of a floating-point dtype."""
+        """Return the loss of a step.
+
+        Args:
+            step: the inputs of the term.
+
+        Returns:
+            A scalar tensor of a floating-point dtype.
+        """
         raise NotImplementedError
 
 
@@ -176,7 +213,7 @@ class Objective(nn.Module):
 
     def __init__(self, terms: Sequence[TermParameters]) -> None:
         super().__init__()
-        # The type of a ModuleList does not say that it is a sequence of terms.
+        # A ModuleList is not typed as a sequence of terms.
         self.terms = cast("Sequence[Term[Any]]", nn.ModuleList(make_term(term) for term in terms))
         self._parameters_by_name: dict[str, TermParameters] = {}
         self._texts: dict[str, str] = {}
@@ -191,7 +228,14 @@ class Objective(nn.Module):
                 term.prepare(model)
 
     def vector_views(self, count: int) -> list[int]:
-        """Return the views, out of `count`, whose vectors are used by any term, in ascending order."""
+        """Return the views whose vectors are used by any term.
+
+        Args:
+            count: the number of views of the run.
+
+        Returns:
+            The 0-based numbers of the views, in ascending order.
+        """
         views: set[int] = set()
         for term in self.terms:
             views.update(term.params.vector_views(count))
@@ -207,7 +251,9 @@ class Objective(nn.Module):
         return columns
 
     def forward(self, step: Step) -> Tensor:
-        """Return the weighted sum of the terms' losses, and add each loss to `step.scalars`.
+        """Return the weighted sum of the losses of the terms.
+
+        The loss of each term is added to `step.scalars`.
 
         Raises:
             BadInput: with term, step and file, if the code of a term fails or returns anything but a scalar tensor.
@@ -223,12 +269,18 @@ class Objective(nn.Module):
         return sum(weighted)
 
     def named(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the losses of the terms by the names that errors use; other scalars are left out."""
+        """Return the losses of the terms by the names that errors use.
+
+        Other scalars are left out.
+        """
         return {text: losses[name] for name, text in self._texts.items()}
 
 
 def named_terms(objectives: Iterable[Objective]) -> dict[str, Term[Any]]:
-    """Return the terms of objectives by name; the second term of the same name gets the suffix -2."""
+    """Return the terms of objectives by name.
+
+    The second term of the same name gets the suffix -2.
+    """
     named: dict[str, Term[Any]] = {}
     counts: Counter[str] = Counter()
     for objective in objectives:
@@ -240,7 +292,7 @@ def named_terms(objectives: Iterable[Objective]) -> dict[str, Term[Any]]:
 
 
 def term_text(name: str, term: Term[Any]) -> str:
-    """Return the name of a term for errors, with its file if it is a plug-in.
+    """Return the name of a term for errors, with the file of a plug-in.
 
     For example `term far-apart (plugins/far_apart.py)`.
     """
@@ -256,9 +308,10 @@ def _code_of(term: Term[Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _name_term_in_errors(name: str, term: Term[Any], location: str) -> Iterator[None]:
-    """Raise errors of a term's code as BadInput, because another try would fail in the same way.
+    """Convert errors of a term's code to BadInput.
 
-    Errors for lack of memory are not changed: another try may succeed.
+    Another try would fail in the same way. Errors for lack of memory are not converted, because another try may
+    succeed.
     """
     try:
         yield
@@ -280,13 +333,13 @@ def _name_term_in_errors(name: str, term: Term[Any], location: str) -> Iterator[
 
 
 def _relative_path(file: str) -> str:
-    """Return the path of a file relative to the working directory, or unchanged if it is elsewhere."""
+    """Return a path relative to the working directory if it is inside."""
     inside = Path(file).is_relative_to(Path.cwd())
     return os.path.relpath(file) if inside else file
 
 
 def _check_scalars(scalars: Mapping[str, object]) -> None:
-    """Raise ValueError if the scalars of a step contain anything but scalar tensors."""
+    """Raise ValueError if a value is not a scalar tensor."""
     for name, value in scalars.items():
         if not isinstance(value, Tensor) or value.ndim:
             shown = tuple(value.shape) if isinstance(value, Tensor) else repr(value)
@@ -296,7 +349,7 @@ def _check_scalars(scalars: Mapping[str, object]) -> None:
 
 
 def _check_loss(loss: object) -> Tensor:
-    """Return the loss of a term; raise ValueError if it is not a scalar tensor of a floating-point dtype."""
+    """Return the loss of a term; raise ValueError if it is not a scalar."""
     if not isinstance(loss, Tensor):
         raise ValueError(f"the loss is {loss!r}; return a scalar tensor")
     if loss.ndim or not loss.is_floating_point():
@@ -322,7 +375,10 @@ class Loss(Term[TermParameters]):
 
 
 def make_term(parameters: TermParameters) -> Term[Any]:
-    """Create the term for validated parameters, from their class or their function of step and parameters."""
+    """Create the term for validated parameters.
+
+    If the parameters name a function of step and parameters, the term is a `Loss`.
+    """
     implementation = parameters.made_by()
     if isinstance(implementation, type):
         return implementation(parameters)

@@ -1,1 +1,1 @@
-"""The training loop, its resume state and the order of its data."""
+"""The training loop, its resume state and the order of the data."""

@@ -1,4 +1,7 @@
-"""Training speed of this machine: steps of a run, with random weights and generated sentences."""
+"""Measurements of the training speed of this machine.
+
+The measured runs have random weights and use generated sentences.
+"""
 
 import contextlib
 import random
@@ -35,12 +38,12 @@ Size = tuple[int, int]
 
 
 class Enough(Exception):
-    """Raised when the time limit is reached."""
+    """The time limit of a measurement is reached."""
 
 
 @dataclass
 class Timed(Trainer):
-    """A trainer that records the time of each step and saves nothing.
+    """A trainer that records the time of each step and does not save files.
 
     It waits for the GPU after each step, which takes time. `Throughput` waits only twice.
     """
@@ -59,7 +62,7 @@ class Timed(Trainer):
 
 @dataclass
 class Throughput(Timed):
-    """A trainer that records the time after the warm-up and after the last step.
+    """A trainer that records the time after warm-up and after the last step.
 
     Attributes:
         measured: the number of steps between the two times.
@@ -83,7 +86,7 @@ class Throughput(Timed):
 
 @dataclass
 class Bench:
-    """Measures the training speed of runs on a device.
+    """A benchmark of the training speed of runs on a device.
 
     Attributes:
         work: a folder for temporary files.
@@ -103,7 +106,9 @@ class Bench:
         self.tokenizer = made_up_tokenizer(self.work, VOCABULARY)
 
     def rate(self, run: Run, size: Size, frozen: Sequence[Size], parts: Parts | None = None) -> float:
-        """Measure the rows per second of a run, between two synchronisations after the warm-up.
+        """Measure the rows per second of a run.
+
+        Time is measured between two synchronisations of the device, after the warm-up and after the last step.
 
         Args:
             run: the run, for its objective, views, batch size and precision.
@@ -132,14 +137,17 @@ class Bench:
         return rows * timed.measured / (timed.times[1] - timed.times[0])
 
     def fitting(self, run: Run, size: Size) -> int:
-        """Return the batch size, on a CPU limited by its memory; the speed hardly depends on it."""
+        """Return the batch size of a run, limited by the memory on a CPU.
+
+        The speed hardly depends on the batch size.
+        """
         rows = run.optimisation.batch_size
         row = KEPT_BYTES * size[0] * size[1] * run.optimisation.max_length * len(run.views)
         most = max(2, int(MEMORY_SHARE * self.memory_gib * 2**30 / row))
         return rows if self.device.type != "cpu" else min(rows, most)
 
     def _imitate(self, run: Run, size: Size, rows: int, frozen: Sequence[Size]) -> Run:
-        """Return a copy of a run that starts from random weights, on generated sentences, without selection."""
+        """Return a copy of a run with random weights and generated sentences."""
         models = (self._frozen(*each) for each in frozen)
         fresh = {"architecture": architecture_of(*size).plain(), "tokenizer": {"kind": "made up"}}
         steps = WARM_UP + self.steps
@@ -162,9 +170,14 @@ class Bench:
         return FrozenModel(folder=str(folder))
 
     def texts(self, length: int, count: int, seed: int = 0) -> list[str]:
-        """Return random sentences of three quarters of a length in tokens on average.
+        """Return random sentences that fill 3/4 of a length on average.
 
         Sentences of Wikipedia fill 32 tokens to the same share.
+
+        Args:
+            length: the maximum length in tokens, with special tokens.
+            count: the number of sentences.
+            seed: the seed of the random generator.
         """
         generator = random.Random(seed)
         shortest = round((2 * FILLED - 1) * length)
@@ -177,7 +190,15 @@ class Bench:
 
 
 def made_up_tokenizer(folder: Path, size: int) -> Path:
-    """Write a tokenizer of `size` tokens, the special tokens and the words w0, w1, ...; return its file."""
+    """Write a tokenizer with the special tokens and the words w0, w1, ...
+
+    Args:
+        folder: the folder to write to; it is created if it does not exist.
+        size: the number of tokens.
+
+    Returns:
+        The tokenizer file.
+    """
     words = [*WORDPIECE_SPECIAL, *(f"w{number}" for number in range(size - len(WORDPIECE_SPECIAL)))]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in words))

@@ -15,7 +15,9 @@ from replicse.training.sources import TrainingSource
 
 
 class Checkpoints:
-    """Saves the encoder of a run below `out` and evaluates it on the development set of the run.
+    """The saved encoders of a run and their scores on the development set.
+
+    Encoders are saved below `out`.
 
     Args:
         job: the training job.
@@ -39,7 +41,7 @@ class Checkpoints:
         self._score: Callable[[SentenceEncoder], float | None] | None = None
 
     def save(self, name: str) -> None:
-        """Save the encoder in a folder of a name, with its head and task heads.
+        """Save the encoder with head and task heads in a folder of a name.
 
         `best` and `last` contain the weights of the terms too.
         """
@@ -54,7 +56,7 @@ class Checkpoints:
         record_folder(folder, self.job.run_id, name)
 
     def score(self) -> float | None:
-        """Return the development score of the present encoder, or None if it is undefined."""
+        """Return the development score of the encoder, or None if undefined."""
         spec, model = self.job.spec, self.model
         if self._score is None or self._encoder is None:
             heads = dict(model.task_heads.items())
@@ -64,5 +66,8 @@ class Checkpoints:
         return self._score(self._encoder)
 
     def collapse(self) -> str:
-        """Return how the vectors of the last score have collapsed, or an empty string."""
+        """Return a description of collapsed vectors, or an empty string.
+
+        The vectors are the vectors that `score` computed last.
+        """
         return "" if self._encoder is None else self._encoder.collapsed()

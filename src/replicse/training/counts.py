@@ -1,4 +1,7 @@
-"""Counts that need no weights: dataset sizes, rows and overlap of corpora, parameters of architectures."""
+"""Counts that need no weights.
+
+These are dataset sizes, rows and overlap of corpora, and the numbers of parameters of architectures.
+"""
 
 import functools
 import re
@@ -83,7 +86,7 @@ def _normalise(text: str) -> str:
 
 
 def _count_architecture(name: str, variant: str) -> int:
-    """Return the number of parameters of an architecture without masked-LM head, with BERT's pooler if requested."""
+    """Count the parameters of an architecture without masked-LM head."""
     backbone = empty_backbone(name)
     backbone.drop_token_head()
     pooler = backbone.hidden * (backbone.hidden + 1) if variant == "with-pooler" else 0
@@ -91,7 +94,7 @@ def _count_architecture(name: str, variant: str) -> int:
 
 
 def _count_trained(run: RunSpec) -> int:
-    """Return the number of parameters that a run trains: encoder, heads, and networks of terms that are not frozen."""
+    """Count the parameters of encoder, heads and terms that a run trains."""
     backbone = empty_backbone(run.start("parameters").backbone or "")
     with torch.device("meta"):
         head = make_head(run.head, backbone.hidden)

@@ -17,9 +17,9 @@ SHUFFLED = ShuffledOrder(order="shuffled")
 
 
 class TrainingData:
-    """The batches of a source, from memory-mapped columns of tokens in a seeded order.
+    """The batches of a source, from token columns in a seeded order.
 
-    The last batch of an epoch may be smaller. A step reads `accumulate` batches at once.
+    The columns are memory-mapped. The last batch of an epoch may be smaller. A step reads `accumulate` batches at once.
 
     Args:
         stores: the folder of each view's column; all columns have the same rows.
@@ -54,9 +54,12 @@ class TrainingData:
         self.distinct = [names.index(name) for name in names]
 
     def batches(self, start: int, steps: int) -> Iterator[tuple[list[TokenBatch], Tensor | None]]:
-        """Yield the columns of the views and the (rows,) labels of the steps from `start` to `steps` - 1.
+        """Yield the batches of the steps from `start` to `steps` - 1.
 
         A resumed run gets the same batches.
+
+        Yields:
+            The packed tokens of each view, and the (rows,) labels or None.
         """
         per_epoch = math.ceil(self.rows / self.rows_per_step)
         for epoch in range(start // per_epoch, math.ceil(steps / per_epoch)):
@@ -85,7 +88,16 @@ class TrainingData:
 def alternate_sources(
     sources: Sequence[TrainingData], start: int, steps: int
 ) -> Iterator[tuple[int, list[TokenBatch], Tensor | None]]:
-    """Yield a step of each source in turn: the number of the source, the columns of its views and the labels."""
+    """Yield a step of each source in turn.
+
+    Args:
+        sources: the sources.
+        start: the 0-based first step.
+        steps: the number of steps of the run.
+
+    Yields:
+        The number of the source, the packed tokens of each view, and the (rows,) labels or None.
+    """
     count = len(sources)
     iterators = []
     for place, source in enumerate(sources):

@@ -1,4 +1,7 @@
-"""The gradients of one training step: loss, backward pass, accumulation over batches and clipping."""
+"""The gradients of one training step.
+
+This includes the loss, the backward pass, accumulation over batches, and clipping.
+"""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +23,7 @@ from replicse.training.sources import TrainingSource
 
 @dataclass
 class StepGradients:
-    """Computes the clipped gradients of training steps.
+    """The clipped gradients of training steps.
 
     Attributes:
         job: the training job.
@@ -32,7 +35,7 @@ class StepGradients:
         processes: the processes that train the run.
         device: the device of the model.
         steps: the number of steps of the run.
-        scalars: the scalars of the last step by name: the loss of each term, and what terms added.
+        scalars: the scalars of the last step by name: the loss of each term, and scalars that terms add.
     """
 
     job: TrainJob
@@ -49,7 +52,9 @@ class StepGradients:
     def compute(
         self, step: int, source: TrainingSource, columns: Sequence[TokenBatch], labels: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Compute the clipped gradients of a step, the mean over the batches that the step accumulates.
+        """Compute the clipped gradients of a step.
+
+        They are the mean over the batches that the step accumulates.
 
         Args:
             step: the 0-based step.
@@ -82,7 +87,7 @@ class StepGradients:
     def _compute_loss(
         self, step: int, source: TrainingSource, columns: Sequence[TokenBatch], labels: Tensor | None
     ) -> Tensor:
-        """Compute the loss of a batch and set `scalars`; raise BadInput if it depends on no trained weight."""
+        """Compute the loss of a batch and set `scalars`."""
         edited = source.objective.edit(columns, self.model, self.generator)
         with autocast_to(self.job.spec.precision, self.device):
             pooled: dict[int, Tensor] = {}
@@ -112,7 +117,8 @@ class StepGradients:
 
 
 def _slice_columns(columns: Sequence[TokenBatch], start: int, stop: int) -> list[TokenBatch]:
-    """Return some rows of each column; a column that occurs twice stays one object, so that it is encoded once."""
+    """Return some rows of each column; equal columns stay one object."""
+    # One object is encoded once.
     slices: dict[int, TokenBatch] = {}
     for column in columns:
         if id(column) not in slices:
@@ -121,7 +127,10 @@ def _slice_columns(columns: Sequence[TokenBatch], start: int, stop: int) -> list
 
 
 def move_columns(columns: Sequence[TokenBatch], device: torch.device) -> list[TokenBatch]:
-    """Move packed columns to a device; a column that occurs twice stays one object."""
+    """Move packed columns to a device.
+
+    A column that occurs twice stays one object, so that it is encoded once.
+    """
     moved: dict[int, TokenBatch] = {}
     for column in columns:
         if id(column) not in moved:

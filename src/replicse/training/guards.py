@@ -1,4 +1,7 @@
-"""Numeric guards: a run with a non-finite loss or exploding gradients stops with the step and the reason."""
+"""Checks that stop a run with a non-finite loss or exploding gradients.
+
+The error contains the step and the reason.
+"""
 
 import math
 from collections.abc import Mapping
@@ -15,7 +18,9 @@ EXPLODED = 1e9
 
 
 class Guard:
-    """Records the first step that failed, without reading loss or gradients, which would stall a GPU.
+    """A guard against a non-finite loss and exploding gradients.
+
+    The first step that fails is recorded on the device, because reading the loss at each step would stall a GPU.
 
     Args:
         run: the name of the run, for errors.
@@ -32,7 +37,13 @@ class Guard:
         self._not_finite: dict[str, Tensor] = {}
 
     def see(self, step: int, loss: Tensor, norm: Tensor) -> None:
-        """Note the loss of a 1-based step and the norm of all gradients before clipping."""
+        """Check the loss and the gradient norm of a step on the device.
+
+        Args:
+            step: the 1-based step.
+            loss: the loss of the step, a scalar tensor.
+            norm: the norm of all gradients before clipping, a scalar tensor.
+        """
         bad = norm > EXPLODED
         if self.scaled:
             self._skipped += ~norm.isfinite()
@@ -59,7 +70,7 @@ class Guard:
             self._not_finite[name] = torch.where(bad, step, before)
 
     def check(self, step: int, loss: Tensor) -> None:
-        """Raise Failed if the loss of this step is not finite or an earlier step failed."""
+        """Raise Failed if this loss is not finite or an earlier step failed."""
         failed, then, norm = self._failed.tolist()
         if not failed and not math.isfinite(loss):
             failed, then = step, float(loss)

@@ -1,4 +1,4 @@
-"""The training loop for every objective, resumable, with selection on a development set."""
+"""The resumable training loop, with selection on a development set."""
 
 import logging
 import math
@@ -44,15 +44,15 @@ from replicse.training.state import (
 
 log = logging.getLogger(__name__)
 
-# Interval between updates of the terminal's line and the heartbeat. Reading a loss stalls a GPU.
+# The interval between updates of the progress line and the heartbeat. Reading a loss stalls a GPU.
 TELL_EVERY_SECONDS = {"cpu": 1.0, "cuda": 10.0}
-# Number of losses in the history of a run without selection.
+# The number of losses in the history of a run without selection.
 LOSSES = 50
 
 
 @dataclass
 class Trainer:
-    """One training run, from its first step or its last saved state to its checkpoints on disk.
+    """A training run, from the first or last saved step to its checkpoints.
 
     Attributes:
         job: the run and its files.
@@ -60,7 +60,7 @@ class Trainer:
         out: the folder of the results: `best`, `last`, `trajectory` and the metrics.
         state_folder: the folder of the resume state.
         device: the device to train on.
-        machine: the record of this machine from `provenance.computed`; `machines` are all that trained the run.
+        machine: the record of this machine from `provenance.computed`. `machines` lists all machines of the run.
         save_every_seconds: the interval between saved states.
         parts: how batches are split. Of several processes, only the first evaluates and writes.
         code: the digest of the code that the run's numbers depend on. A state saved by other code is not used.
@@ -90,7 +90,7 @@ class Trainer:
         self._open_model()
         options = spec.optimisation
         self.steps = options.last_step(self.sources[0].data.rows, len(self.sources)) or 0
-        # In the order in which the norms of their gradients are summed.
+        # This is also the order in which the norms of their gradients are summed.
         self.parameters = [*self.model.trained_parameters(), *self.objectives.parameters()]
         groups = group_by_rate(self.model, self.objectives.parameters(), options)
         self.optimiser = options.optimiser.made_by()(groups, options.optimiser)
@@ -119,7 +119,7 @@ class Trainer:
         self.state = RunState(self.state_folder, stateful, self.generator, self.code, self.device)
 
     def _open_model(self) -> None:
-        """Set `model`, `sources` and `objectives`, with the weights that the run starts from."""
+        """Set `model`, `sources` and `objectives`, with their initial weights."""
         spec = self.job.spec
         self.model = open_model(spec, self.job.init, self.job.tokenizer)
         if spec.init.fresh and spec.init.fresh.embeddings == "ppmi":
@@ -130,11 +130,11 @@ class Trainer:
         self.objectives = nn.ModuleList(source.objective for source in self.sources).to(self.device)
         if spec.init.keep_terms and self.job.init:
             load_terms(self.job.init, [source.objective for source in self.sources])
-        # After the terms are prepared: networks that they copied from the encoder are trained completely.
+        # Terms are prepared before, so that networks that they copy from the encoder are trained completely.
         self.model.freeze(spec.freeze)
 
     def run(self) -> None:
-        """Train to the end and write `best`, `last`, metrics and trajectory below `out`."""
+        """Train to the end and write checkpoints and metrics below `out`."""
         start = time.monotonic()
         with StopSignal() as stop, freed_memory_kept():
             first = self._resume()
@@ -144,7 +144,7 @@ class Trainer:
             self._finish(step, time.monotonic() - start, step - first)
 
     def _train(self, first: int, start: float, stop: StopSignal) -> int:
-        """Train from a step on; return the last step, which selection with patience can end early."""
+        """Train from a step to the end and return the last step."""
         step, last_report, saved = first, time.monotonic(), time.monotonic()
         pause = self.save_every_seconds
         if step == 0:
@@ -152,6 +152,7 @@ class Trainer:
         for place, columns, labels in alternate_sources(
             [source.data for source in self.sources], step, self.steps
         ):
+            # Selection with patience can end the training early.
             if self._is_settled():
                 break
             source = self.sources[place]
@@ -176,9 +177,10 @@ class Trainer:
         return step
 
     def _guard_step(self, step: int, source: TrainingSource, loss: Tensor, norm: Tensor) -> None:
-        """Note the loss of a step; on a CPU, where reading it costs nothing, raise Failed if it is not finite."""
+        """Record the loss of a step and, on a CPU, check it immediately."""
         self.guard.see(step, loss, norm)
         self.guard.see_terms(step, source.objective.named(self.step_gradients.scalars))
+        # Reading the loss would stall a GPU.
         if self.device.type == "cpu":
             self.guard.check(step, loss)
 
@@ -196,7 +198,7 @@ class Trainer:
     def _update(
         self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Update the weights for one step; return the loss and the norm of the gradients before clipping."""
+        """Update the weights; return the loss and the norm before clipping."""
         options = self.job.spec.optimisation
         self.model.train()
         if self.job.spec.dropout.schedule != "constant":
@@ -217,7 +219,7 @@ class Trainer:
         return loss, norm
 
     def _visit(self, step: int, loss: Tensor | None) -> None:
-        """Evaluate and save what the spec requests after `step` updates; only the first process does it."""
+        """Evaluate and save in the first process if the spec requests it."""
         if not self.first:
             return
         spec = self.job.spec
@@ -257,7 +259,7 @@ class Trainer:
         return losses
 
     def _is_settled(self) -> bool:
-        """Return whether the last `patience` development scores are no better than the best.
+        """Return whether the last `patience` scores are no better than the best.
 
         The result is the same in all processes.
         """
@@ -269,7 +271,7 @@ class Trainer:
         return self.parts.processes.any(len(later) >= patience)
 
     def _resume(self) -> int:
-        """Load the saved state, if there is one; return the number of steps that are done."""
+        """Load the saved state, if any, and return the number of finished steps."""
         progress = self.state.load()
         if progress is None:
             return 0
@@ -298,7 +300,7 @@ class Trainer:
         self.state.remove()
 
     def _metrics(self, step: int, seconds: float, done: int) -> dict[str, Any]:
-        """Return the content of the run's metrics file; `done` is the number of steps since it was resumed."""
+        """Return the content of the metrics file; `done` counts new steps."""
         spec = self.job.spec
         rate = done * spec.optimisation.rows_per_step / seconds if done else None
         metrics: dict[str, Any] = {
@@ -322,7 +324,7 @@ class Trainer:
 
 
 def train(*arguments: Any, **options: Any) -> Trainer:
-    """Train a run, and start it again if its saved state is broken.
+    """Train a run, and start it again if the saved state is broken.
 
     Args:
         arguments: the arguments of `Trainer`.

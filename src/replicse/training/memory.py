@@ -1,4 +1,4 @@
-"""Out of memory on a GPU: the step is computed again in smaller chunks."""
+"""Recovery from lack of GPU memory by smaller chunks."""
 
 import gc
 import logging
@@ -17,9 +17,9 @@ Result = TypeVar("Result")
 
 
 class ChunkSize:
-    """Halves the chunk size of a run when a step runs out of memory, and computes the step again.
+    """The chunk size of a run, halved when a step runs out of memory.
 
-    The gradient does not depend on the chunk size (replicse.training.parts).
+    The step is then computed again. The gradient does not depend on the chunk size (replicse.training.parts).
 
     Attributes:
         changes: the 1-based steps that ran out of memory, each with the new chunk size in rows.
@@ -38,12 +38,17 @@ class ChunkSize:
         self.changes: list[dict[str, int]] = []
 
     def compute(self, step: int, rows: int, gradients: Callable[[], Result]) -> Result:
-        """Call `gradients`, again with smaller chunks if it runs out of memory, and return its result.
+        """Call `gradients` and repeat it with smaller chunks if needed.
+
+        The call is repeated if it runs out of memory.
 
         Args:
             step: the 0-based step.
             rows: the rows of the batch.
             gradients: a function that computes the gradients of the step.
+
+        Returns:
+            The result of `gradients`.
 
         Raises:
             Failed: if a single row does not fit, or if several processes train the run, because the other processes
@@ -55,7 +60,7 @@ class ChunkSize:
                 return gradients()
             except torch.OutOfMemoryError as error:
                 message = str(error).partition("\n")[0]
-            # Outside of the except block, because the frames of the error keep the tensors of the step.
+            # This is outside the except block, because the frames of the error keep the tensors of the step.
             self._halve_chunks(step, rows, message)
             restore()
 
@@ -76,7 +81,7 @@ class ChunkSize:
             torch.cuda.empty_cache()
 
     def _save_random_state(self) -> Callable[[], None]:
-        """Return a function that restores the present state of generators and buffers."""
+        """Return a function that restores the generators and buffers."""
         on_gpu = self.device.type == "cuda"
         generator_state, random_state = self.generator.get_state(), torch.get_rng_state()
         random_device = torch.cuda.get_rng_state(self.device) if on_gpu else None

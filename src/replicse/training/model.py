@@ -1,4 +1,4 @@
-"""The model in training: one or two encoders and their heads."""
+"""The model in training: one or two encoders with heads."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -26,10 +26,10 @@ from replicse.training.parts import Parts, encode_in_parts
 
 
 class SentenceModel(nn.Module):
-    """Encodes packed views as sentence vectors with one shared encoder or two independent encoders.
+    """The sentence model of a run, with one shared or two encoders.
 
-    If there are two, the first encodes view 0 and the second all other views (SimCSE Table 2). At test time the first
-    encodes all sentences (methods 8.5).
+    It encodes packed views as sentence vectors. If there are two independent encoders, the first encodes view 0 and the
+    second all other views (SimCSE Table 2). At test time the first encodes all sentences (methods 8.5).
 
     Args:
         backbone: the encoder.
@@ -60,7 +60,11 @@ class SentenceModel(nn.Module):
         self.set_progress(0)
 
     def set_progress(self, progress: float) -> None:
-        """Set the dropout rates for the completed share of the training, from 0 to 1."""
+        """Set the dropout rates for a completed share of the training.
+
+        Args:
+            progress: the share, from 0 to 1.
+        """
         rates = self.dropout
         factor = rates.factor(progress)
         self.pooled_rate = rates.pooled * factor
@@ -71,7 +75,11 @@ class SentenceModel(nn.Module):
         return [self.backbone] if self.second is None else [self.backbone, self.second[0]]
 
     def freeze(self, freeze: Freeze) -> None:
-        """Freeze embeddings, layers or the encoder; raise BadInput if the encoder does not have them."""
+        """Freeze embeddings, layers or the encoder.
+
+        Raises:
+            BadInput: if the encoder does not contain them.
+        """
         for backbone in self._backbones():
             frozen = backbone.embedding_parameters() if freeze.embeddings else []
             for number in freeze.numbers(backbone.layer_count):
@@ -82,12 +90,24 @@ class SentenceModel(nn.Module):
                 parameter.requires_grad_(False)
 
     def follow(self, step: int, steps: int) -> None:
-        """Update the momentum encoder, if there is one, before a 0-based step out of `steps`."""
+        """Update the momentum encoder, if there is one, before a step.
+
+        Args:
+            step: the 0-based step.
+            steps: the number of steps of the run.
+        """
         if self.momentum is not None:
             self.momentum.follow(self.backbone, self.head, step, steps)
 
     def momentum_vectors(self, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-        """Encode a batch with the momentum encoder, (rows, width); raise BadInput if the run has none."""
+        """Encode a batch with the momentum encoder.
+
+        Returns:
+            The vectors, (rows, width), without gradients.
+
+        Raises:
+            BadInput: if the run has no momentum encoder.
+        """
         if self.momentum is None:
             raise BadInput(
                 "a term reads the momentum encoder, but the run has none; name it in momentum_views"
@@ -95,7 +115,10 @@ class SentenceModel(nn.Module):
         return self.momentum.vectors(batch, pooling, self.head)
 
     def trained_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters with gradients, in the order in which the norms of their gradients are summed."""
+        """Return the parameters that are not frozen.
+
+        Their order is the order in which the norms of their gradients are summed.
+        """
         token_head = self.backbone.token_head_parameters()
         token_head_ids = {id(parameter) for parameter in token_head}
         parameters = [each for each in self.backbone.parameters() if id(each) not in token_head_ids]
@@ -157,7 +180,7 @@ class SentenceModel(nn.Module):
         poolings: Sequence[SentencePooling],
         pooled: dict[int, Tensor],
     ) -> dict[int, Tensor]:
-        """Encode some views; views with the same pooling are encoded in one batch, or in parts of it."""
+        """Encode some views, and views with the same pooling together."""
         by_view: dict[int, Tensor] = {}
         for pooling in dict.fromkeys(poolings[view] for view in views):
             same_pooling = [view for view in views if poolings[view] is pooling]
@@ -173,7 +196,7 @@ class SentenceModel(nn.Module):
         return {view: vectors.float() for view, vectors in by_view.items()}
 
     def _pool(self, backbone: Backbone, pooling: SentencePooling, filled: Sequence[TokenBatch]) -> Tensor:
-        """Return the vectors of views with the same pooling, concatenated, before any head."""
+        """Encode views with the same pooling as vectors before any head."""
         read, whole = partial(pooling.read, backbone), TokenBatch.concatenate(filled)
         if self.parts.whole or not self.training:
             vectors = read(whole)
@@ -185,7 +208,7 @@ class SentenceModel(nn.Module):
 def _frozen_encoder(backbone: Backbone, words: Sequence[str]) -> list[nn.Parameter]:
     """Return the weights of an encoder that `freeze.encoder` freezes.
 
-    These are all weights except its masked-LM head and either the weights with one of `words` in their names or, if
+    These are all weights except the masked-LM head and either the weights with one of `words` in their names or, if
     there are no words, the added weights. Raises BadInput for a word that no name contains.
     """
     weights = dict(backbone.named_parameters())
@@ -202,9 +225,15 @@ def _frozen_encoder(backbone: Backbone, words: Sequence[str]) -> list[nn.Paramet
 
 
 def average_weights(backbone: Backbone, head: SentenceHead | None, folders: Sequence[Path]) -> None:
-    """Set the weights of an encoder and its head to the mean with the encoders in some folders.
+    """Average the weights of an encoder and head with other encoders.
 
-    Raises BadInput for an encoder with weights of other shapes.
+    Args:
+        backbone: the encoder, whose weights are replaced by the mean.
+        head: the head, or None to average only encoders.
+        folders: the folders of the other encoders.
+
+    Raises:
+        BadInput: if the weights of an encoder have other shapes.
     """
     _set_to_mean(backbone, {folder: open_backbone(folder, backbone.engine) for folder in folders})
     if head is not None:
@@ -260,7 +289,7 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
 
 
 def _open_encoder(spec: Run, init: Path | None, tokenizer: Path) -> tuple[Backbone, SentenceHead | None]:
-    """Return the encoder that a run starts with, and the stored head if it is to be kept."""
+    """Return the initial encoder of a run, and the stored head to keep."""
     if init is None:
         if spec.init.fresh is None:
             raise BadInput(f"{spec.run_id}: neither a folder of weights nor an architecture to start from")

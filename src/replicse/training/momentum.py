@@ -1,4 +1,7 @@
-"""The momentum encoder: an exponential moving average of the encoder in training (He et al. 2020; ESimCSE)."""
+"""The momentum encoder (He et al. 2020; ESimCSE).
+
+It is an exponential moving average of the encoder in training.
+"""
 
 import copy
 from typing import Self
@@ -40,7 +43,9 @@ class MomentumEncoder(nn.Module):
 
     @torch.no_grad()
     def follow(self, backbone: Backbone, head: SentenceHead, step: int, steps: int) -> None:
-        """Set the weights to decay * weights + (1 - decay) * trained weights, and copy the buffers.
+        """Update the moving average of the weights and copy the buffers.
+
+        The new weights are decay * weights + (1 - decay) * trained weights.
 
         Args:
             backbone: the encoder in training.

@@ -1,4 +1,4 @@
-"""The optimiser of a run, and its learning rates by part, layer and step."""
+"""The optimiser of a run, and learning rates by part, layer and step."""
 
 import math
 from collections import defaultdict
@@ -14,10 +14,12 @@ from replicse.training.model import SentenceModel
 
 
 def adamw(groups: Sequence[dict[str, Any]], parameters: AdamWParameters) -> torch.optim.Optimizer:
-    """Create torch's fused AdamW, which does not update parameters without a gradient.
+    """Create torch's fused AdamW.
+
+    It does not update parameters without a gradient.
 
     Args:
-        groups: the parameter groups, each with its learning rate and weight decay.
+        groups: the parameter groups, each with a learning rate and a weight decay.
         parameters: betas and epsilon.
     """
     return torch.optim.AdamW(groups, betas=parameters.betas, eps=parameters.epsilon, fused=True)
@@ -69,7 +71,7 @@ def _learning_rates(
 def count_updated_parameters(optimiser: torch.optim.Optimizer) -> int:
     """Return the total size of the parameters that have been updated.
 
-    These are the parameters with a state in the optimiser, or all parameters if the optimiser keeps no state.
+    These are the parameters with a state in the optimiser, or all parameters if the optimiser has no state.
     """
     if optimiser.state:
         return sum(parameter.numel() for parameter in optimiser.state)
@@ -77,7 +79,9 @@ def count_updated_parameters(optimiser: torch.optim.Optimizer) -> int:
 
 
 def learning_rate_factor(step: int, steps: int, warmup: float, decay: ScheduleParameters) -> float:
-    """Return the factor of the learning rate at a step: a linear warm-up, then the schedule.
+    """Return the factor of the learning rate at a step.
+
+    The factor increases linearly during warm-up and then follows the schedule.
 
     Args:
         step: the 0-based step.

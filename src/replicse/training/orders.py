@@ -1,6 +1,6 @@
 """Orders of rows.
 
-Each function returns the row numbers of an epoch, (rows,). Its arguments are the data, the 0-based epoch, a generator
+Each function returns the row numbers of an epoch, (rows,). The arguments are the data, the 0-based epoch, a generator
 seeded by the run and the epoch, and the parameters of the order. Batches are consecutive parts of the result.
 """
 
@@ -29,7 +29,10 @@ def sequential(
 def ascending(
     data: TrainingData, epoch: int, random: np.random.Generator, parameters: AscendingOrder
 ) -> np.ndarray:
-    """Return the rows sorted by label or length, lowest first, with ties in random order."""
+    """Return the rows sorted by label or length, lowest first.
+
+    Ties are in random order.
+    """
     values = data.labels if parameters.by == "label" else data.columns[0].lengths
     mixed = random.permutation(data.rows)
     return mixed[np.argsort(np.asarray(values)[mixed], kind="stable")]
@@ -38,7 +41,10 @@ def ascending(
 def balanced(
     data: TrainingData, epoch: int, random: np.random.Generator, parameters: OrderParameters
 ) -> np.ndarray:
-    """Return rows of each label in turn; rows of a label are in random order and repeat if there are too few."""
+    """Return rows of each label in turn.
+
+    The rows of a label are in random order. They repeat if the label has too few rows.
+    """
     labels = np.unique(np.asarray(data.labels))
     turns = -(-data.rows // len(labels))
     columns = []
@@ -51,10 +57,7 @@ def balanced(
 def distinct(
     data: TrainingData, epoch: int, random: np.random.Generator, parameters: OrderParameters
 ) -> np.ndarray:
-    """Return a permutation whose batches contain no text twice, as far as possible.
-
-    A row with a text that its batch already contains is moved to the next batch, unless no other rows are left.
-    """
+    """Return a permutation whose batches contain no text twice if possible."""
     waiting, result = deque(random.permutation(data.rows).tolist()), []
     while waiting:
         batch: list[int] = []

@@ -1,8 +1,10 @@
-"""Encoding a batch in parts: rows are split over processes, and the rows of a process in chunks.
+"""Encoding of a batch in parts.
 
-The loss is computed from the vectors of all rows, and its gradient with respect to them is propagated through each
-part. The gradient is therefore the gradient of the complete batch, not an average over parts (gradient caching, Gao,
-Zhang, Han and Callan 2021). Only the encoder works in parts: heads with their batch statistics, and terms that have a
+The rows are split over processes, and the rows of a process into chunks.
+
+The loss is computed from the vectors of all rows, and the gradient with respect to the vectors is propagated through
+each part. The gradient is therefore the gradient of the complete batch, not an average over parts (gradient caching,
+Gao, Zhang, Han and Callan 2021). Only the encoder works in parts. Heads with batch statistics, and terms that have a
 network, are computed on the complete batch in every process.
 """
 
@@ -24,7 +26,7 @@ class Parts:
 
     Attributes:
         processes: the processes that train the run.
-        chunk: the most rows to encode at once in a process, or 0 for no limit.
+        chunk: the maximum number of rows to encode at once in a process, or 0 for no limit.
     """
 
     processes: Processes = field(default_factory=Processes)
@@ -36,7 +38,10 @@ class Parts:
         return self.processes.count == 1 and not self.chunk
 
     def local_rows(self, rows: int) -> range:
-        """Return the rows of a batch that this process encodes; empty if there are more processes than rows."""
+        """Return the rows of a batch that this process encodes.
+
+        The range is empty if there are more processes than rows.
+        """
         rank, count = self.processes.rank, self.processes.count
         return range(rank * rows // count, (rank + 1) * rows // count)
 
@@ -85,7 +90,7 @@ def encode_in_parts(
         if all_masks:
             batch = replace(batch, masks=all_masks.select_rows(_places(chunk, len(columns), rows)))
         seeded = nullcontext() if all_masks else _seeded(seed + int(chunk[0]), device)
-        # Without the cache: it would keep cast weights of a pass without gradients.
+        # The cache is disabled, because it would keep cast weights of a pass without gradients.
         with seeded, torch.autocast(device.type, cast[1], cast[0], cache_enabled=False):
             return encode(batch)
 
@@ -111,7 +116,7 @@ def encode_in_parts(
 
 
 def _places(chunk: Tensor, columns: int, rows: int) -> Tensor:
-    """Return the row numbers of a chunk of each column in the concatenation of all columns."""
+    """Return the positions of a chunk of each column among all columns."""
     return torch.cat([chunk + column * rows for column in range(columns)])
 
 

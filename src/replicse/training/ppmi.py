@@ -1,4 +1,6 @@
-"""Token embeddings from co-occurrence: positive pointwise mutual information and a truncated SVD.
+"""Token embeddings from co-occurrences, by PPMI and truncated SVD.
+
+PPMI is the positive pointwise mutual information.
 
 Without them, a compact encoder would need many more hours of masked-LM training on a CPU.
 """
@@ -22,9 +24,14 @@ EMBEDDING_RMS = 0.05  # root mean square of a row, slightly more than BERT's ini
 
 
 def set_ppmi_embeddings(backbone: Backbone, store: Path, seed: int) -> None:
-    """Initialise the embeddings of an encoder from the token co-occurrences of a store.
+    """Initialise the embeddings of an encoder from token co-occurrences.
 
     Embeddings of tokens that do not occur in the store are not changed.
+
+    Args:
+        backbone: the encoder.
+        store: the token store.
+        seed: seed of the SVD's start vector.
     """
     table = backbone.input_embeddings
     rows, width = table.shape
@@ -62,7 +69,7 @@ def ppmi_embeddings(
 
 
 def _count_pairs(column: TokenColumn, vocabulary: int, special: set[int]) -> "csr_matrix":
-    """Return the symmetric counts of token pairs at most WINDOW apart within one row."""
+    """Count token pairs at most WINDOW apart within a row, symmetrically."""
     from scipy.sparse import coo_matrix, csr_matrix
 
     tokens = np.asarray(column.tokens)
@@ -77,12 +84,13 @@ def _count_pairs(column: TokenColumn, vocabulary: int, special: set[int]) -> "cs
 
 
 def _compute_ppmi(counts: "csr_matrix") -> "csr_matrix":
-    """Return max(0, log(p(token, context) / (p(token) p(context)))), with a smoothed p(context)."""
+    """Compute the PPMI of token pairs with a smoothed p(context)."""
     total = counts.sum()
     occurrences = np.asarray(counts.sum(axis=1)).ravel()
     context = occurrences**SMOOTHING
     context = context / context.sum()
     pairs = counts.tocoo()
+    # PPMI is max(0, log(p(token, context) / (p(token) p(context)))).
     information = (
         np.log(pairs.data / total) - np.log(occurrences[pairs.row] / total) - np.log(context[pairs.col])
     )

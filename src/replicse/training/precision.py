@@ -26,5 +26,8 @@ def check_precision(precision: str, device: torch.device) -> None:
 
 
 def autocast_to(precision: str, device: torch.device) -> torch.autocast:
-    """Return the autocast context of a precision; it is disabled for fp32 and tf32."""
+    """Return the autocast context of a precision.
+
+    Autocast is disabled for fp32 and tf32.
+    """
     return torch.autocast(device.type, DTYPES[precision], enabled=precision in ("bf16", "fp16"))

@@ -25,11 +25,13 @@ from replicse.runtime.devices import sort_devices, take_device_of_rank
 
 # Timeout of collective operations: the other processes wait while the first evaluates and saves.
 PATIENCE = timedelta(hours=12)
-ENDING = 5.0  # seconds to wait for a failing process to write its error
+ENDING = 5.0  # seconds to wait for the error of a failing process
 
 
 class Processes:
-    """The processes of a run, seen from one of them; with one process all operations are local.
+    """The processes of a run, as one process sees them.
+
+    With one process all operations are local.
 
     Args:
         rank: the number of this process, from 0.
@@ -46,7 +48,10 @@ class Processes:
         return values
 
     def any(self, flag: bool) -> bool:
-        """Return whether the flag is set in any process; all processes must call it. Does not wait for a GPU."""
+        """Return whether the flag is set in any process.
+
+        All processes must call this method. It does not wait for a GPU.
+        """
         return bool(self.sum(torch.tensor(int(flag))))
 
     def check_same_step(self, step: int) -> None:
@@ -55,7 +60,10 @@ class Processes:
             raise Failed(f"process {self.rank} begins at step {step}, another elsewhere; start the run again")
 
     def average_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Replace gradients by their means over all processes, so that all make the same update."""
+        """Replace gradients by their means over all processes.
+
+        All processes then make the same update.
+        """
         if self.count == 1:
             return
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
@@ -67,7 +75,7 @@ class Processes:
 
 @contextmanager
 def start_processes(count: int, words: Sequence[str], port: int = 0) -> Iterator[Processes]:
-    """Start the other processes of a run, or join the processes that are already started.
+    """Start the other processes of a run, or join running processes.
 
     Args:
         count: the number of processes on this machine, if torchrun has not started them.
@@ -75,10 +83,10 @@ def start_processes(count: int, words: Sequence[str], port: int = 0) -> Iterator
         port: the port of the first process, given to the other processes only.
 
     Yields:
-        The processes, seen from this one.
+        The processes, as this process sees them.
 
     Raises:
-        Failed: if another process has ended, with the last line of its log.
+        Failed: if another process has ended; the error contains the last line of the log.
     """
     if port or int(os.environ.get("WORLD_SIZE", "1")) > 1:
         with _join_group(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), port=port) as processes:
@@ -101,7 +109,7 @@ def start_processes(count: int, words: Sequence[str], port: int = 0) -> Iterator
                 try:
                     yield processes
                 except RuntimeError as error:
-                    # Operations with a process that has ended fail. Its log contains the reason.
+                    # Operations with a process that has ended fail. The log of the process contains the reason.
                     reason = _read_last_words(others, logs)
                     if not reason:
                         raise
@@ -113,7 +121,7 @@ def start_processes(count: int, words: Sequence[str], port: int = 0) -> Iterator
 
 
 def _read_last_words(others: Sequence[subprocess.Popen], logs: Sequence[Path]) -> str:
-    """Return the last line of the first process that has ended, or an empty string if all are running."""
+    """Return the last log line of the first ended process, if any."""
     for other, log in zip(others, logs, strict=True):
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = other.wait(ENDING)
@@ -123,7 +131,7 @@ def _read_last_words(others: Sequence[subprocess.Popen], logs: Sequence[Path]) -
 
 
 def _start_process(words: Sequence[str], rank: int, count: int, port: int, log: Path) -> subprocess.Popen:
-    """Start another process of the run, which exits when the pipe to it is closed."""
+    """Start another process, which exits when the pipe to it is closed."""
     variables = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count}
     with log.open("wb") as stream:
         return subprocess.Popen(
@@ -139,12 +147,13 @@ def _start_process(words: Sequence[str], rank: int, count: int, port: int, log: 
 def _join_group(
     rank: int, count: int, store: "dist.Store | None" = None, port: int = 0
 ) -> Iterator[Processes]:
-    """Join the process group; processes that share a GPU use gloo, because NCCL does not support that."""
+    """Join the process group of the run."""
     if port:
         threading.Thread(target=_exit_when_pipe_closes, daemon=True).start()
         store = dist.TCPStore("127.0.0.1", port, count, is_master=False)
     here = int(os.environ.get("LOCAL_WORLD_SIZE", count))
     alone = take_device_of_rank(os.environ, int(os.environ.get("LOCAL_RANK", rank)), here)
+    # Processes that share a GPU use gloo, because NCCL does not support a shared GPU.
     backend = "cpu:gloo,cuda:nccl" if alone and torch.cuda.is_available() else "gloo"
     group: dict[str, Any] = {"store": store, "rank": rank, "world_size": count} if store else {}
     dist.init_process_group(backend, timeout=PATIENCE, **group)

@@ -1,4 +1,4 @@
-"""The sources of batches of a run: stores, objective and the pooling of each view."""
+"""The sources of batches: stores, objective and pooling of each view."""
 
 import itertools
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def open_sources(job: TrainJob, model: SentenceModel) -> list[TrainingSource]:
     """Open the sources of a run and prepare their objectives.
 
     Raises:
-        BadInput: if a store has token ids that the encoder does not have, or lacks labels that a term reads.
+        BadInput: if a store has token ids that the encoder does not have, or lacks labels that a term needs.
     """
     stores, options = iter(job.stores), job.spec.optimisation
     poolings: dict[PoolingParameters, SentencePooling] = {}

@@ -1,4 +1,7 @@
-"""Resume state of a run: everything that the next step depends on, in a folder that Snakemake does not delete."""
+"""The resume state of a run.
+
+It contains everything that the next step depends on, in a folder that Snakemake does not delete.
+"""
 
 import shutil
 import signal
@@ -25,16 +28,17 @@ class BrokenState(BadInput):
 
 
 class RunState:
-    """Saves and loads the state of a run: `state-STEP-DIGEST.pt`, and `best-STEP-DIGEST.pt` with the best weights.
+    """The saved state and the best weights of a run.
 
-    A file that does not match the digest in its name is ignored in favour of the previous one.
+    The files are `state-STEP-DIGEST.pt` and `best-STEP-DIGEST.pt`. A file that does not match the digest in its name is
+    ignored in favour of the previous file.
 
     Args:
         folder: the folder of the files.
         parts: the objects that training changes (model, objective, optimiser, scaler), by name.
         generator: the random generator of the run; the state of torch's default generator is saved too.
         code: the digest of the run's code.
-        device: the device of the run. If it is a GPU, the state of its generator is saved, but not of other GPUs, so
+        device: the device of the run. The generator of a GPU is saved too, but not the generators of other GPUs, so
             that a run can resume on a machine with another number of them.
     """
 
@@ -70,7 +74,7 @@ class RunState:
             The progress that was saved, or None if there is no state.
 
         Raises:
-            BrokenState: if no file is valid, or other code of the run saved the state. Parts may be half restored.
+            BrokenState: if no file is valid, or other code of the run saved the state. Parts may already be restored.
         """
         files = self._files("state")
         if not files:
@@ -96,7 +100,11 @@ class RunState:
         self._write("best", step, {name: module.state_dict() for name, module in self._modules()})
 
     def load_best(self, step: int) -> None:
-        """Load the weights of the best checkpoint; raise BrokenState if they are missing or broken."""
+        """Load the weights of the best checkpoint.
+
+        Raises:
+            BrokenState: if they are missing or broken.
+        """
         weights = self._read_best(step)
         for name, module in self._modules():
             module.load_state_dict(weights[name])
@@ -140,21 +148,24 @@ class RunState:
         temporary = self.folder / f"{kind}.new"
         try:
             torch.save(content, temporary)
-        except RuntimeError as error:  # the message of torch does not say that the disk is full
+        except RuntimeError as error:  # torch does not report that the disk is full
             failed = not_written(self.folder, error)
             temporary.unlink(missing_ok=True)
             raise failed from None
         temporary.replace(self.folder / f"{kind}-{step}-{sha256_of(temporary)[:32]}.pt")
 
     def _read(self, path: Path) -> dict[str, Any] | None:
-        """Return the content of a file, or None if it does not match the digest in its name."""
+        """Return the content of a file, or None if the digest does not match."""
         if sha256_of(path)[:32] != path.stem.rpartition("-")[2]:
             return None
         return torch.load(path, map_location="cpu", weights_only=True)
 
 
 class StopSignal:
-    """Catches SIGTERM and SIGINT in a `with` block, so that a run can save its state before it ends."""
+    """A `with` block that postpones SIGTERM and SIGINT.
+
+    A run can therefore save a state before it ends.
+    """
 
     def __init__(self) -> None:
         self.requested = False
@@ -179,7 +190,9 @@ class StopSignal:
 
 
 def pause_between_saves(spent: float, every: float = SAVE_EVERY_SECONDS) -> float:
-    """Return the seconds until the next state is saved: `every`, or more if saving is slow.
+    """Return the seconds until the next state is saved.
+
+    This is `every`, or more if saving is slow.
 
     Args:
         spent: the seconds that the last save took.

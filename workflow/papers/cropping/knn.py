@@ -1,7 +1,7 @@
-"""Accuracy of a k-nearest-neighbour classifier on sentence vectors (Gonzalez-Marquez et al. 2026).
+"""Accuracy of a k-nearest-neighbour classifier on sentence vectors.
 
-Classifier and split are from scikit-learn, with the settings of the authors' code: ten neighbours with equal votes, and
-a random tenth of the texts as the test set, with seed 42.
+This is the evaluation of Gonzalez-Marquez et al. (2026). Classifier and split are from scikit-learn, with the settings
+of the authors' code: ten neighbours with equal votes, and a random tenth of the texts as the test set, with seed 42.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ def sentences(root: Path, sets: Sets) -> Iterator[str]:
 def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
     """Compute the accuracies of each set.
 
-    Post-processing that is fitted on its target is fitted on each set separately.
+    Post-processing that depends on the task is fitted on each set separately.
 
     Args:
         root: the data root.
@@ -39,7 +39,7 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
 
     Returns:
         By set, the accuracies (x 100) by distance and the number of texts `n`, including test texts. An accuracy is
-        None if vectors are not finite, with its reason in `failures`.
+        None if vectors are not finite, with the reason in `failures`.
 
     Raises:
         BadInput: if a set has too few texts.

@@ -1,4 +1,7 @@
-"""The method of Gonzalez-Marquez et al. (2026): texts, chunks of texts, and accuracy of nearest neighbours."""
+"""The method of Gonzalez-Marquez et al. (2026).
+
+It contains texts, chunks of texts, and the accuracy of nearest neighbours.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -23,14 +26,15 @@ class TransferSentences(CorpusFormat):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of the sentence and its class."""
+        """Return the columns of the sentence and the class."""
         return ("text", "class")
 
 
 class Documents(OneFile):
-    """Texts of several sentences, from a table or from a file with a sentence a line and a blank line after each text.
+    """Texts of several sentences, from a table or a text file.
 
-    In a table, `text` is the heading of the texts, and `label` the heading of their classes, if there are any.
+    A text file has a sentence per line and an empty line after each text. In a table, `text` is the heading of the
+    texts, and `label` the heading of their classes, if there are any.
     """
 
     implementation: ClassVar[str] = "papers.cropping.texts:documents"
@@ -48,7 +52,7 @@ class Documents(OneFile):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of the text and, if there are classes, its class."""
+        """Return the columns of the text and, if there are classes, the class."""
         return ("text", "class") if self.label else ("text",)
 
 
@@ -56,7 +60,7 @@ class Chunks(CorpusFormat):
     """Random pairs of chunks of a document, which may overlap.
 
     Sentences end at a full stop and have `shortest` to `longest` characters; other sentences are skipped. A chunk is
-    `sentences` consecutive sentences. Each of the `documents` with at least two chunks gives one pair a visit.
+    `sentences` consecutive sentences. Each of the `documents` with at least two chunks gives one pair per visit.
     """
 
     implementation: ClassVar[str] = "papers.cropping.texts:chunks"
@@ -80,7 +84,10 @@ class Chunks(CorpusFormat):
 
     @classmethod
     def characters(cls, recipe: Mapping[str, Any]) -> float:
-        """Return the expected characters of a chunk; most sentences are shorter than the mean of the bounds."""
+        """Return the expected number of characters of a chunk.
+
+        Most sentences are shorter than the mean of the bounds, so the geometric mean is used.
+        """
         chunks = cls.of(recipe, "corpus")
         return chunks.sentences * math.sqrt(chunks.shortest * chunks.longest)
 
@@ -99,7 +106,10 @@ class Chunks(CorpusFormat):
 
 
 class ClassifiedTexts(Checked):
-    """Texts with classes, without the classes in `drop`; names of classes end before the mark `until`."""
+    """Texts with classes, without the classes in `drop`.
+
+    The name of a class ends before the mark `until`.
+    """
 
     corpus: Corpus
     drop: tuple[Text, ...] = ()

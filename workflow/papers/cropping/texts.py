@@ -1,4 +1,7 @@
-"""Texts of several sentences, and random pairs of chunks of neighbouring sentences."""
+"""Texts of several sentences, and random pairs of chunks.
+
+A chunk consists of neighbouring sentences.
+"""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -21,7 +24,10 @@ def transfer_sentences(root: Path, corpus: TransferSentences) -> Iterator[Row]:
 
 
 def documents(root: Path, corpus: Documents) -> Iterator[Row]:
-    """Yield texts on one line with punctuation after each sentence; from a table with `label`, also their classes."""
+    """Yield texts on one line with punctuation after each sentence.
+
+    If the corpus is a table with `label`, the class of each text follows the text.
+    """
     path = root / corpus.file
     if corpus.text:
         headings = [heading for heading in (corpus.text, corpus.label) if heading]
@@ -35,12 +41,15 @@ def documents(root: Path, corpus: Documents) -> Iterator[Row]:
 
 
 def _add_full_stop(line: str) -> str:
-    """Add a full stop to a line without punctuation at its end; an empty line stays empty."""
+    """Add a full stop to a line without punctuation at the end."""
     return line if not line or line[-1] in ".?!" else f"{line}."
 
 
 def chunks(root: Path, corpus: Chunks) -> Iterator[Row]:
-    """Yield two different random chunks of each document at each visit; documents with fewer chunks are skipped."""
+    """Yield two different random chunks of each document at each visit.
+
+    Documents with fewer than two chunks are skipped.
+    """
     place = corpus.documents.columns.index("text")
     by_document = []
     for row in corpus_rows(root, corpus.documents):
@@ -63,8 +72,8 @@ def split_chunks(text: str, sentences: int, shortest: int, longest: int) -> list
     Args:
         text: the text.
         sentences: the number of sentences of a chunk.
-        shortest: the least characters of a sentence, including a blank at its start.
-        longest: the most characters of a sentence.
+        shortest: the minimum number of characters of a sentence, including a space at the start.
+        longest: the maximum number of characters of a sentence.
     """
     fitting = [f"{part.strip()}." for part in text.split(".") if shortest <= len(part) <= longest]
     starts = range(len(fitting) - sentences + 1)

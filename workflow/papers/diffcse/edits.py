@@ -1,4 +1,7 @@
-"""Edits of sentences by a frozen masked-LM, with labels of replaced, inserted and deleted tokens."""
+"""Edits of sentences by a frozen masked-LM.
+
+They include labels of replaced, inserted and deleted tokens.
+"""
 
 from dataclasses import dataclass
 
@@ -20,8 +23,8 @@ _CHUNK = 256
 class Generator:
     """A frozen masked-LM with dropout (methods 4.1).
 
-    In the released code it is part of the model, whose training mode enables its dropout. Here it is not a torch
-    module, so that it gets into neither the optimiser nor the resume state.
+    In the released code it is part of the model, whose training mode enables dropout. Here it is not a torch
+    module, so that neither the optimiser nor the resume state contains it.
 
     Args:
         rewriting: the parameters of the term.
@@ -40,7 +43,13 @@ class Generator:
 
     @torch.no_grad()
     def __call__(self, batch: TokenBatch, positions: Tensor | None, generator: torch.Generator) -> Tensor:
-        """Predict the token ids at packed positions of a batch, or at all positions if `positions` is None."""
+        """Predict token ids of a batch.
+
+        Args:
+            batch: packed tokens.
+            positions: the packed positions to predict, or None for all positions.
+            generator: the source of random numbers.
+        """
         states = self.backbone(batch).last
         states = states if positions is None else states[positions]
         ids = [self._choose_tokens(part, generator) for part in states.split(_CHUNK)]
@@ -70,10 +79,11 @@ class Edited:
 def replace(
     batch: TokenBatch, rewriting: Rewriting, generator: Generator, backbone: Backbone, random: torch.Generator
 ) -> Edited:
-    """Mask a share of the tokens and replace them by the generator's predictions; changed tokens have label 1.
+    """Mask a share of the tokens and replace them by predicted tokens.
 
-    With places "all", as in the released code, every token is predicted, so that unmasked tokens and even [SEP] can be
-    replaced. Position 0 is never replaced (methods 4.1).
+    The generator predicts the tokens. Changed tokens have label 1. With places "all", as in the released code, every
+    token is predicted, so that unmasked tokens and even [SEP] can be replaced. Position 0 is never replaced (methods
+    4.1).
     """
     masked = masked_copy(batch, backbone, rewriting.ratio, random)
     if rewriting.places == "all":
@@ -88,10 +98,11 @@ def replace(
 def insert(
     batch: TokenBatch, ratio: float, generator: Generator, backbone: Backbone, random: torch.Generator
 ) -> Edited:
-    """Insert tokens of the generator, a share of each sentence's length; inserted tokens have label 1.
+    """Insert predicted tokens, a share of the length of each sentence.
 
-    The number is rounded, and at least 1 for a sentence with any tokens. Places between the first and the last special
-    token are equally likely. Other tokens are not changed ([unspec] in the paper).
+    The generator predicts the tokens. Inserted tokens have label 1. The number of tokens is rounded, and at least 1 for
+    a sentence with any tokens. Places between the first and the last special token are equally likely. Other tokens are
+    not changed ([unspec] in the paper).
     """
     inside = (batch.lengths - 2).clamp(min=0)
     more = torch.where(inside > 0, (inside * ratio).round().long().clamp(min=1), 0)

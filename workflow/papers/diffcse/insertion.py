@@ -20,7 +20,7 @@ def insertion(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
         encoder: the folder of an encoder with a masked-LM head.
     """
     proposer = Proposer(encoder)
-    # So that lines with insertions fit, including one piece from rounding.
+    # Lines are truncated so that they fit after insertions, including one piece from rounding.
     rows = proposer.pieces(lines, at_most=int((proposer.max_length - 1) / (1 + ratio)))
     places = [_choose_places(len(row) - 2, ratio, (seed, number)) for number, row in enumerate(rows)]
     widened = []
@@ -30,6 +30,6 @@ def insertion(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
 
 
 def _choose_places(length: int, ratio: float, seed: tuple[int, int]) -> np.ndarray:
-    """Return random places of inserted pieces in the row with insertions, after its first special token."""
+    """Return random places of inserted pieces in a row with insertions."""
     count = max(1, round(ratio * length)) if length > 0 else 0
     return 1 + np.sort(np.random.default_rng(seed).choice(length + count, count, replace=False))

@@ -1,4 +1,7 @@
-"""The losses of DiffCSE, with a discriminator of edited sentences given sentence vectors (section 3, Table 3)."""
+"""The losses of DiffCSE (section 3, Table 3).
+
+They contain a discriminator of edited sentences, which is conditioned on sentence vectors.
+"""
 
 import copy
 from typing import TypeVar
@@ -23,16 +26,19 @@ Parameters = TypeVar("Parameters", bound=parameters.ConditionalParameters)
 
 
 class ConditionalTerm(Term[Parameters]):
-    """A term with a discriminator: a trained copy of the encoder that the run starts from (methods 4.1).
+    """A term with a conditional discriminator (methods 4.1).
 
-    The parameters name the views to edit, and for each the view whose vector replaces position 0. The encoder gets
-    gradients only through these vectors.
+    The discriminator is a trained copy of the encoder that the run starts from. The parameters name the views to edit,
+    and for each the view whose vector replaces position 0. The encoder gets gradients only through these vectors.
     """
 
     predicts_tokens = False
 
     def prepare(self, model: Model) -> None:
-        """Copy the untrained encoder, with a masked-LM head if tokens are predicted."""
+        """Copy the untrained encoder.
+
+        The copy has a masked-LM head only if it predicts tokens.
+        """
         discriminator = copy.deepcopy(model.backbone).train()
         if not self.predicts_tokens:
             discriminator.drop_token_head()
@@ -45,17 +51,31 @@ class ConditionalTerm(Term[Parameters]):
         return TokenBatch.concatenate([step.columns[view] for view in self.params.views])
 
     def states(self, step: Step, edited: TokenBatch) -> Tensor:
-        """Return the last hidden states of the discriminator, (total, hidden), for the edited `originals`."""
+        """Return the last hidden states of the discriminator.
+
+        Args:
+            step: the inputs of the term.
+            edited: the edited `originals`.
+
+        Returns:
+            The states, (total, hidden).
+        """
         vectors = torch.cat(step.vectors_of(self.params.conditions))
         return self.discriminator(edited, ALL_TOKENS, first_vector=vectors).last
 
     def token_logits(self, states: Tensor) -> Tensor:
-        """Compute logits over the vocabulary, (n, vocabulary), from discriminator states (n, hidden)."""
+        """Compute masked-LM logits, (n, vocabulary), from discriminator states.
+
+        Args:
+            states: states of the discriminator, (n, hidden).
+        """
         return self.discriminator.token_logits(states).float()
 
 
 class ReplacedTokenDetection(ConditionalTerm[parameters.ReplacedTokenDetectionParameters]):
-    """Cross-entropy of the classification of edited and original tokens, given the sentence's vector.
+    """Cross-entropy of a classifier of edited and original tokens.
+
+    The classifier is conditioned on the vector of the sentence.
 
     `average` is "padded" for the mean over the padded batch with label 0 at padding (as in the released code, whose
     discriminator is computed on padding too), "attended" for the mean over tokens, or "sum" for the sum over tokens
@@ -64,7 +84,7 @@ class ReplacedTokenDetection(ConditionalTerm[parameters.ReplacedTokenDetectionPa
     """
 
     def prepare(self, model: Model) -> None:
-        """Copy the untrained encoder, load the generator and initialise the binary head."""
+        """Copy the untrained encoder, load the generator and create the head."""
         super().prepare(model)
         self.generator = None if self.params.edit == "delete" else Generator(self.params, model.backbone)
         self.head = Linear(model.backbone.hidden, 2)
@@ -93,12 +113,18 @@ class ReplacedTokenDetection(ConditionalTerm[parameters.ReplacedTokenDetectionPa
 class ConditionalMaskedLanguageModelling(
     ConditionalTerm[parameters.ConditionalMaskedLanguageModellingParameters]
 ):
-    """Mean cross-entropy of masked tokens, predicted from the other tokens and a sentence vector."""
+    """Mean cross-entropy of masked tokens, given a sentence vector.
+
+    The tokens are predicted from the other tokens and the vector.
+    """
 
     predicts_tokens = True
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean cross-entropy over the chosen positions, or 0 if there are none."""
+        """Return the mean cross-entropy over the chosen positions.
+
+        The loss is 0 if no position is chosen.
+        """
         masked = masked_copy(self.originals(step), step.model.backbone, self.params.ratio, step.generator)
         states = self.states(step, masked.batch)
         if len(masked.positions) == 0:
@@ -107,15 +133,16 @@ class ConditionalMaskedLanguageModelling(
 
 
 class CorrectiveLanguageModelling(ConditionalTerm[parameters.CorrectiveLanguageModellingParameters]):
-    """Mean cross-entropy of the original token at every position of a rewritten sentence, given its vector.
+    """Mean cross-entropy of the original token at every position.
 
-    As in COCO-LM, but without its copy mechanism, which the paper does not mention (methods 4.3).
+    A generator rewrites the sentence, and the vector of the sentence is given. The term is from COCO-LM, but without
+    the copy mechanism, which the paper does not mention (methods 4.3).
     """
 
     predicts_tokens = True
 
     def prepare(self, model: Model) -> None:
-        """Copy the untrained encoder with its masked-LM head, and load the generator."""
+        """Copy the encoder with a masked-LM head, and load the generator."""
         super().prepare(model)
         self.generator = Generator(self.params, model.backbone)
 

@@ -1,4 +1,7 @@
-"""The method of DiffCSE (Chuang et al. 2022): terms with a conditional discriminator, insertion and recall."""
+"""The method of DiffCSE (Chuang et al. 2022).
+
+It contains terms with a conditional discriminator, insertion and recall.
+"""
 
 from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal
@@ -15,7 +18,10 @@ CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
 
 
 class ConditionalParameters(TermParameters):
-    """Parameters of all terms of DiffCSE: the views to edit, and for each the view whose vector conditions it."""
+    """Parameters of all terms of DiffCSE.
+
+    `views` are the views to edit. For each, `condition` is the view whose vector conditions the discriminator.
+    """
 
     ratio: Ratio = 0.3
     views: Views = (0, 1)
@@ -23,7 +29,10 @@ class ConditionalParameters(TermParameters):
 
     @property
     def conditions(self) -> tuple[int, ...]:
-        """Return the conditioning view of each edited view; default: the view itself."""
+        """Return the conditioning view of each edited view.
+
+        The default is the edited view itself.
+        """
         if self.condition is None:
             return self.views
         condition = (self.condition,) if isinstance(self.condition, int) else self.condition
@@ -42,7 +51,10 @@ class ConditionalParameters(TermParameters):
         return len(self.views)
 
     def missing(self) -> str:
-        """Return an error message if the numbers of edited and conditioning views differ."""
+        """Return an error message if `condition` and `views` do not match.
+
+        Both need the same number of views.
+        """
         if len(self.conditions) == len(self.views):
             return ""
         return f"condition {list(self.conditions)} for views {list(self.views)}: give one for all of them, or one each"
@@ -68,7 +80,10 @@ class Rewriting(ConditionalParameters):
 
 
 class ReplacedTokenDetectionParameters(Rewriting):
-    """Conditional replaced-token detection (DiffCSE section 3); `average` as in the code, or the paper's formula."""
+    """Conditional replaced-token detection (DiffCSE section 3).
+
+    `average` is "padded" as in the code, "attended" for the mean over tokens, or "sum" as in the paper's formula.
+    """
 
     implementation: ClassVar[str] = "papers.diffcse.losses:ReplacedTokenDetection"
     term: Literal["rtd"]
@@ -76,19 +91,28 @@ class ReplacedTokenDetectionParameters(Rewriting):
     edit: Literal["replace", "insert", "delete"] = "replace"
 
     def missing(self) -> str:
-        """Return an error message if a generator is needed and missing; deletion needs none."""
+        """Return an error message if a required generator is missing.
+
+        Deletion does not need a generator.
+        """
         return ConditionalParameters.missing(self) if self.edit == "delete" else super().missing()
 
 
 class ConditionalMaskedLanguageModellingParameters(ConditionalParameters):
-    """Conditional masked language modelling instead of replaced-token detection (DiffCSE, Table 3)."""
+    """Conditional masked language modelling (DiffCSE, Table 3).
+
+    It replaces replaced-token detection.
+    """
 
     implementation: ClassVar[str] = "papers.diffcse.losses:ConditionalMaskedLanguageModelling"
     term: Literal["conditional-mlm"]
 
 
 class CorrectiveLanguageModellingParameters(Rewriting):
-    """Corrective language modelling instead of replaced-token detection (DiffCSE, Table 3)."""
+    """Corrective language modelling (DiffCSE, Table 3).
+
+    It replaces replaced-token detection.
+    """
 
     implementation: ClassVar[str] = "papers.diffcse.losses:CorrectiveLanguageModelling"
     term: Literal["corrective-lm"]

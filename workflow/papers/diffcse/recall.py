@@ -1,8 +1,8 @@
-"""Recall of paraphrases among the sentences of the STS-B test set (DiffCSE, section 6.2, Table 10).
+"""Recall of paraphrases in STS-B (DiffCSE, section 6.2, Table 10).
 
-A query is a sentence of a pair with a score of exactly 5.0, its mate is the other sentence, and the corpus is all 2,758
-sentences. The paper states neither the direction nor how repeated sentences are treated (methods 4.3), so both
-directions are reported, with and without repetitions.
+A query is a sentence of a pair with a score of exactly 5.0, the mate is the other sentence, and the corpus is all 2,758
+sentences of the test set. The paper states neither the direction nor how repeated sentences are treated (methods 4.3),
+so both directions are reported, with and without repetitions.
 """
 
 from collections.abc import Iterator
@@ -92,9 +92,10 @@ def _recalls(rows: np.ndarray, text_of: np.ndarray, pairs: np.ndarray) -> dict[s
 
 
 def mate_ranks(rows: np.ndarray, text_of: np.ndarray, queries: np.ndarray, mates: np.ndarray) -> np.ndarray:
-    """Return the rank of each query's mate among all other places of the corpus, (queries,), 1 for the nearest.
+    """Return the rank of each query's mate among other places, (queries,).
 
-    Ties rank in the order of the corpus.
+    The nearest place of the corpus has rank 1, and the place of the query is excluded. Ties rank in the order of the
+    corpus.
     """
     cosines = cosine_matrix(rows[text_of[queries]], rows)[:, text_of]
     numbers = np.arange(len(queries))

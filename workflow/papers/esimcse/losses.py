@@ -1,4 +1,7 @@
-"""InfoNCE with a queue of negatives from a momentum encoder (He et al. 2020; Wu et al. 2022, ESimCSE)."""
+"""InfoNCE with a queue of negatives from a momentum encoder.
+
+See He et al. (2020) and ESimCSE (Wu et al. 2022).
+"""
 
 from collections.abc import Callable
 
@@ -13,10 +16,11 @@ from .method import MomentumQueueParameters
 
 
 class MomentumQueue(Term[MomentumQueueParameters]):
-    """Cross-entropy of each first view against all second views of the batch and the queue.
+    """Cross-entropy of first views against second views and a queue.
 
-    Only first views are classified, as in InfoNCE. The queue contains vectors of the momentum encoder before
-    normalisation; they are normalised to compute cosines.
+    Each first view is compared with all second views of the batch and all vectors of the queue. Only first views are
+    classified, as in InfoNCE. The queue contains vectors of the momentum encoder before normalisation; they are
+    normalised to compute cosines.
     """
 
     keys: Tensor
@@ -28,14 +32,18 @@ class MomentumQueue(Term[MomentumQueueParameters]):
         self.register_buffer("filled", torch.tensor(0))
 
     def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> "MomentumQueue":
-        """Move the queue, but not its size, because each step reads it and would wait for the device."""
+        """Move the queue to a device, but not the size of the queue."""
+        # Each step reads the size and would wait for the device.
         filled = self.filled
         super()._apply(function, recurse)  # type: ignore[no-untyped-call]
         self.filled = filled
         return self
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean loss over the anchors, and replace the oldest vectors of the queue."""
+        """Return the mean loss over the anchors and update the queue.
+
+        New vectors replace the oldest vectors of the queue.
+        """
         anchors, positives = (F.normalize(vectors, dim=-1) for vectors in step.vectors_of((0, 1)))
         queue = self.keys[len(self.keys) - int(self.filled) :]
         others = torch.cat([positives, F.normalize(queue.to(positives.dtype), dim=-1)])

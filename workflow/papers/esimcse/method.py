@@ -1,4 +1,7 @@
-"""The method of ESimCSE (Wu et al. 2022): repeated words, and a queue of negatives from a momentum encoder."""
+"""The method of ESimCSE (Wu et al. 2022).
+
+It contains repeated words, and a queue of negatives from a momentum encoder.
+"""
 
 from collections.abc import Container, Sequence
 from random import Random
@@ -16,9 +19,10 @@ Item = TypeVar("Item")
 
 
 class MomentumQueueParameters(TwoViews):
-    """InfoNCE with vectors of earlier first views from a momentum encoder as negatives (ESimCSE, section 3.2).
+    """InfoNCE with a queue of negatives (ESimCSE, section 3.2).
 
-    `queue` is the number of these vectors, always the newest.
+    The negatives are vectors of earlier first views from a momentum encoder. `queue` is the number of vectors, always
+    the newest.
     """
 
     implementation: ClassVar[str] = "papers.esimcse.losses:MomentumQueue"
@@ -32,9 +36,10 @@ class MomentumQueueParameters(TwoViews):
 
 
 class Repetition(AugmentationParameters):
-    """Repetition of random word pieces, fewer than a share of the row and fewer than ten (as in ESimCSE's code).
+    """Repetition of random word pieces (as in ESimCSE's code).
 
-    Tokens are repeated after truncation, so that rows may be longer than the maximum.
+    Fewer pieces than a share of the row and fewer than ten are repeated. Tokens are repeated after truncation, so that
+    rows may be longer than the maximum.
     """
 
     of_tokens: ClassVar[bool] = True
@@ -43,7 +48,10 @@ class Repetition(AugmentationParameters):
 
 
 class WordRepetition(AugmentationParameters):
-    """Repetition of random words except the last: fewer than a share of them, or than two, and fewer than ten."""
+    """Repetition of random words except the last word.
+
+    The number of repeated words is less than ten, and less than the larger of two and a share of the words.
+    """
 
     name: Literal["word-repetition"]
     rate: Share

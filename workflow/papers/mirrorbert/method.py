@@ -1,4 +1,7 @@
-"""The method of Mirror-BERT (Liu et al. 2021): NT-Xent on a sentence and a copy with a masked span of characters."""
+"""The method of Mirror-BERT (Liu et al. 2021).
+
+It is NT-Xent on a sentence and a copy with a masked span of characters.
+"""
 
 from collections.abc import Sequence
 from random import Random
@@ -16,16 +19,19 @@ if TYPE_CHECKING:
 
 
 class NTXentParameters(TwoViews):
-    """NT-Xent (Chen et al. 2020): InfoNCE of each vector against all other vectors of both views."""
+    """NT-Xent (Chen et al. 2020).
+
+    It is InfoNCE of each vector against all other vectors of both views.
+    """
 
     term: Literal["nt-xent"]
     temperature: Positive = 0.05
 
 
 def nt_xent(step: "Step", parameters: NTXentParameters) -> "Tensor":
-    """Return the mean cross-entropy of each of the 2B vectors against the 2B - 1 other vectors.
+    """Return the mean cross-entropy over the vectors of both views.
 
-    The positive is the other view of the same row.
+    Each of the 2B vectors is compared with the 2B - 1 other vectors. The positive is the other view of the same row.
     """
     import torch
     import torch.nn.functional as F
@@ -41,10 +47,10 @@ def nt_xent(step: "Step", parameters: NTXentParameters) -> "Tensor":
 
 
 class SpanMasking(AugmentationParameters):
-    """Replacement of a span of characters by a mask between blanks, which splits words (Mirror-BERT, Liu et al. 2021).
+    """Replacement of a span of characters by a mask (Mirror-BERT).
 
-    Lines of fewer than `shortest` characters, or not longer than the span, are not changed. `mask` is text, which the
-    tokenizer tokenises as it does.
+    The mask is between spaces and splits words (Liu et al. 2021). Lines of fewer than `shortest` characters, or not
+    longer than the span, are not changed. `mask` is a string that the tokenizer splits into tokens as any other string.
     """
 
     name: Literal["span-masking"]
@@ -54,17 +60,14 @@ class SpanMasking(AugmentationParameters):
 
 
 def span_masking(lines: Sequence[str], *, seed: int, characters: int, shortest: int, mask: str) -> list[str]:
-    """Replace a random span of each line by the mask with a blank on each side.
-
-    As in the reference code, the span never includes the end of a line, and the first occurrence of its text is
-    replaced, which may be before the chosen span.
+    """Replace a random span of each line by the mask between spaces.
 
     Args:
         lines: the lines.
         seed: the seed.
         characters: the length of the span.
-        shortest: the least characters of a line to change.
-        mask: the text of the mask.
+        shortest: the minimum number of characters of a line to change.
+        mask: the string of the mask.
     """
 
     def mask_span(line: str, random: Random) -> str:

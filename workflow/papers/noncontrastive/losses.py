@@ -1,4 +1,7 @@
-"""Barlow Twins and VICReg: equal views in each dimension, and decorrelated dimensions (methods 3.1)."""
+"""The losses Barlow Twins and VICReg (methods 3.1).
+
+They make views equal in each dimension, and decorrelate dimensions.
+"""
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +20,7 @@ class BarlowTwins(Term[parameters.BarlowTwinsParameters]):
     """
 
     def forward(self, step: Step) -> Tensor:
-        """Return the weighted sum over the matrix, in the precision of the vectors."""
+        """Return the weighted sum in the precision of the vectors."""
         views = step.vectors_of((0, 1))
         # The sums run over millions of products: never in half precision (methods 3.2).
         with torch.autocast(views[0].device.type, enabled=False):
@@ -29,15 +32,25 @@ class BarlowTwins(Term[parameters.BarlowTwinsParameters]):
 
 
 def standardise(vectors: Tensor) -> Tensor:
-    """Standardise each dimension of (rows, width) vectors to mean 0 and variance 1, as BatchNorm without weights."""
+    """Standardise each dimension to mean 0 and variance 1.
+
+    This is BatchNorm without weights.
+
+    Args:
+        vectors: sentence vectors, (rows, width).
+    """
     return F.batch_norm(vectors, None, None, training=True)
 
 
 def product_squares(first: Tensor, second: Tensor) -> Tensor:
-    """Return the sum of squares of all entries of `first.T @ second`, for two (rows, width) matrices.
+    """Return the sum of squares of all entries of `first.T @ second`.
 
     It is equal to the sum of the products of the entries of their (rows, rows) Gram matrices. The smaller matrices are
     computed, so that a width of 8192 and a batch of 256 do not need a matrix of 67 million entries.
+
+    Args:
+        first: a matrix, (rows, width).
+        second: a matrix, (rows, width).
     """
     rows, width = first.shape
     if rows < width:

@@ -1,4 +1,7 @@
-"""The method of Pappadopulo and Farina (2024): Barlow Twins and VICReg on sentences, and shuffled tokens."""
+"""The method of Pappadopulo and Farina (2024).
+
+It contains Barlow Twins and VICReg on sentences, and shuffled tokens.
+"""
 
 from collections.abc import Sequence
 from random import Random
@@ -10,7 +13,10 @@ from replicse.registry.terms import TwoViews, Weight
 
 
 class BarlowTwinsParameters(TwoViews):
-    """Barlow Twins (Zbontar et al. 2021; methods 3.1); the default is from the reference code."""
+    """Barlow Twins (Zbontar et al. 2021; methods 3.1).
+
+    The default weight is from the reference code.
+    """
 
     implementation: ClassVar[str] = "papers.noncontrastive.losses:BarlowTwins"
     term: Literal["barlow-twins"]
@@ -18,7 +24,10 @@ class BarlowTwinsParameters(TwoViews):
 
 
 class VICRegParameters(TwoViews):
-    """VICReg (Bardes et al. 2022), scaled as in its reference code or as in the paper's formula (methods 3.1)."""
+    """VICReg (Bardes et al. 2022; methods 3.1).
+
+    It is scaled as in the reference code or as in the paper's formula.
+    """
 
     implementation: ClassVar[str] = "papers.noncontrastive.losses:VICReg"
     term: Literal["vicreg"]
@@ -31,7 +40,10 @@ class VICRegParameters(TwoViews):
 
 
 class Shuffle(AugmentationParameters):
-    """Permutation of a share of the tokens, at least two, without special tokens (methods 3.3)."""
+    """Permutation of a share of the tokens (methods 3.3).
+
+    At least two tokens are permuted. Special tokens are not moved.
+    """
 
     of_tokens: ClassVar[bool] = True
     name: Literal["shuffle"]
@@ -39,7 +51,10 @@ class Shuffle(AugmentationParameters):
 
 
 def count_permuted(fraction: float, tokens: int) -> int:
-    """Return the number of tokens to permute; at least two, because a single token cannot move."""
+    """Return the number of tokens to permute.
+
+    It is at least two, because a single token cannot move.
+    """
     return min(tokens, max(2, round(fraction * tokens))) if fraction else 0
 
 

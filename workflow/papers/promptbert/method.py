@@ -1,4 +1,7 @@
-"""The augmentation of PromptBERT (Jiang et al. 2022): full stops at the ends of sentences."""
+"""The augmentation of PromptBERT (Jiang et al. 2022).
+
+It adds full stops at the ends of sentences.
+"""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -8,11 +11,17 @@ from replicse.registry.poolings import ended
 
 
 class FullStop(AugmentationParameters):
-    """A full stop after each line without punctuation at its end, as a pooling with `full_stop` at test time."""
+    """A full stop after each line without punctuation at the end.
+
+    A pooling with `full_stop` does the same at test time.
+    """
 
     name: Literal["full-stop"]
 
 
 def full_stop(lines: Sequence[str], *, seed: int) -> list[str]:
-    """Add a full stop to each line without punctuation at its end; the seed is not used."""
+    """Add a full stop to each line without punctuation at the end.
+
+    The seed is not used.
+    """
     return [ended(line) for line in lines]

@@ -1,4 +1,7 @@
-"""The losses of RankCSE: distillation of rankings from frozen teachers, and consistency between both views."""
+"""The losses of RankCSE.
+
+They distil rankings from frozen teachers and make both views consistent.
+"""
 
 import math
 from typing import TypeVar
@@ -18,7 +21,10 @@ Parameters = TypeVar("Parameters", bound=parameters.RankDistillationParameters)
 
 
 class RankDistillation(Term[Parameters]):
-    """Base class of terms on the list of each row, i.e. its similarities with the rows of the second view."""
+    """Base class of terms on the list of each row.
+
+    The list contains similarities of a row with the rows of the second view.
+    """
 
     def prepare(self, model: Model) -> None:
         """Load the teachers."""
@@ -42,26 +48,27 @@ class RankDistillation(Term[Parameters]):
         raise NotImplementedError
 
     def _average_teachers(self, step: Step) -> Tensor:
-        """Return the average of the teachers' cosines, (rows, rows); equal views are encoded once."""
+        """Return the average of the teachers' cosines, (rows, rows)."""
         shares = self.params.shares or [1 / len(self.teachers)] * len(self.teachers)
         one, two = step.columns[:2]
         total = torch.zeros((), device=one.tokens.device)
         for teacher, share in zip(self.teachers, shares, strict=True):
             rows = teacher.vectors(one)
+            # Equal views are encoded once.
             total = total + share * cosines(rows, rows if two is one else teacher.vectors(two))
         return total
 
     def _lists(self, similarities: Tensor) -> Tensor:
-        """Return the list of each row, without the row itself unless `diagonal` is set."""
+        """Return the list of each row, without the row unless `diagonal` is set."""
         rows = len(similarities)
         if self.params.diagonal:
             return similarities
-        # By a view, because selection with a mask would wait for the device.
+        # A view is used, because selection with a mask would wait for the device.
         return similarities.flatten()[1:].view(rows - 1, rows + 1)[:, :-1].reshape(rows, rows - 1)
 
 
 class ListNet(RankDistillation[parameters.ListNetParameters]):
-    """Cross-entropy between the softmax of the teachers' list and of the student's list."""
+    """Cross-entropy of the softmax of teachers' and student's lists."""
 
     def compare(self, student: Tensor, taught: Tensor, generator: torch.Generator) -> Tensor:
         """Return the cross-entropy of each row."""
@@ -69,7 +76,10 @@ class ListNet(RankDistillation[parameters.ListNetParameters]):
 
 
 class ListMLE(RankDistillation[parameters.ListMLEParameters]):
-    """Negative log-likelihood of the teachers' order under the student's scores, summed over the list."""
+    """Negative log-likelihood of the teachers' order.
+
+    It is computed under the student's scores and summed over the list.
+    """
 
     def compare(self, student: Tensor, taught: Tensor, generator: torch.Generator) -> Tensor:
         """Return the loss of each row, with ties of the teachers in random order."""
@@ -87,10 +97,12 @@ class ListMLE(RankDistillation[parameters.ListMLEParameters]):
 
 
 class RankingConsistency(Term[parameters.RankingConsistencyParameters]):
-    """Jensen-Shannon divergence between each row and column of the similarities of two views.
+    """Jensen-Shannon divergence between rankings of two views.
 
-    `clamped` follows perceptiveshawty/RankCSE, where the logarithm of the mean distribution is clamped to at least
-    1e-7. It is always negative, so the mean is replaced by a constant, and the loss only rewards entropy.
+    Row i of the similarities of both views is compared with column i.
+
+    `clamped` follows perceptiveshawty/RankCSE. There, the logarithm of the mean distribution is clamped to at least
+    1e-7. The logarithm is always negative, so the mean is replaced by a constant, and the loss only rewards entropy.
     """
 
     def forward(self, step: Step) -> Tensor:

@@ -1,4 +1,7 @@
-"""The method of RankCSE (Liu et al. 2023): ranking distillation from frozen teachers, and ranking consistency."""
+"""The method of RankCSE (Liu et al. 2023).
+
+It contains ranking distillation from frozen teachers, and ranking consistency.
+"""
 
 import math
 from typing import Annotated, ClassVar, Literal
@@ -11,9 +14,9 @@ from replicse.registry.terms import TwoViews
 
 
 class RankDistillationParameters(TwoViews):
-    """Parameters of all distillation of rankings from frozen teachers (RankCSE, Liu et al. 2023).
+    """Parameters of ranking distillation from frozen teachers (RankCSE).
 
-    The list of a row contains its cosines with all rows of the second view, except the row itself unless `diagonal` is
+    The list of a row contains cosines with all rows of the second view, except the row itself unless `diagonal` is
     set. Lists of the teachers are averaged, with weights `shares` if they differ.
     """
 
@@ -24,14 +27,20 @@ class RankDistillationParameters(TwoViews):
     diagonal: bool = False
 
     def missing(self) -> str:
-        """Return an error message if the number of shares is wrong or their sum is not 1."""
+        """Return an error message if the shares are not valid.
+
+        Each teacher needs a share, and the sum of the shares must be 1.
+        """
         if not self.shares or (len(self.shares) == len(self.teachers) and math.isclose(sum(self.shares), 1)):
             return ""
         return f"shares {list(self.shares)} of {len(self.teachers)} teachers: give one each, 1 together"
 
 
 class ListNetParameters(RankDistillationParameters):
-    """ListNet (Cao et al. 2007): cross-entropy of the top-one probabilities of teachers and student."""
+    """ListNet (Cao et al. 2007).
+
+    It is the cross-entropy of the top-one probabilities of teachers and student.
+    """
 
     implementation: ClassVar[str] = "papers.rankcse.losses:ListNet"
     term: Literal["listnet"]
@@ -50,9 +59,10 @@ class ListMLEParameters(RankDistillationParameters):
 
 
 class RankingConsistencyParameters(TwoViews):
-    """Jensen-Shannon divergence between the rankings of two views, rows and columns of their similarities (RankCSE).
+    """Jensen-Shannon divergence between rankings of two views (RankCSE).
 
-    `clamped` computes the loss of a community implementation: minus the mean entropy of both, up to constants.
+    The rankings are the rows and columns of the similarities of the views. `clamped` computes the loss of a community
+    implementation: minus the mean entropy of both, up to constants.
     """
 
     implementation: ClassVar[str] = "papers.rankcse.losses:RankingConsistency"

@@ -1,4 +1,7 @@
-"""Corpora and suite that only SimCSE (Gao et al. 2021) uses: Quora question pairs, captions, and the spectrum."""
+"""Corpora and suite that only SimCSE (Gao et al. 2021) uses.
+
+These are Quora question pairs, captions, and the spectrum.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +27,10 @@ class Qqp(OneFile):
 
 
 def qqp(root: Path, corpus: Qqp) -> Iterator[tuple[str, str]]:
-    """Yield the duplicate pairs of Quora Question Pairs, from a table with tabs, a header and no quotes."""
+    """Yield the duplicate pairs of Quora Question Pairs.
+
+    The file is a table with tabs, a header and no quotes.
+    """
     from replicse.data.sts import one_spaced, read_table
 
     path = root / corpus.file
@@ -36,7 +42,7 @@ def qqp(root: Path, corpus: Qqp) -> Iterator[tuple[str, str]]:
 
 
 class CaptionLines(OneColumn, OneFile):
-    """Captions, one a row."""
+    """Captions, one per row."""
 
     format: Literal["caption-lines"]
 

@@ -1,4 +1,4 @@
-"""The singular values of the matrix of STS-B sentence vectors (SimCSE, Figure F.1)."""
+"""The singular values of STS-B sentence vectors (SimCSE, Figure F.1)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ sentences = geometry.sentences
 def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> dict[str, Any]:
     """Compute the spectrum of sentence vectors.
 
-    The paper says only "sentences in STS-B" and that the largest value is scaled to 1. Vectors are normalised, because
+    The paper mentions only "sentences in STS-B" and a largest value of 1. Vectors are normalised, because
     the analysis of the spectrum in the paper (section 5, Eq. 7) is for normalised embeddings. They are not centred,
     because the figure shows the common direction of anisotropic vectors. All splits and repeated sentences are used, as
     for uniformity.
@@ -42,15 +42,19 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
 
 
 def singular_values(rows: np.ndarray) -> np.ndarray:
-    """Return the singular values of a matrix in descending order, divided by the largest."""
+    """Return the singular values of a matrix, divided by the largest.
+
+    They are in descending order.
+    """
     values = np.linalg.svd(rows, compute_uv=False)
     return values / values[0]
 
 
 def effective_rank(values: np.ndarray) -> float:
-    """Return exp(entropy of the values divided by their sum), as defined by Roy and Vetterli (2007).
+    """Return the effective rank of a matrix with some singular values.
 
-    It is n for n equal values, and close to 1 if one value dominates.
+    It is exp(entropy of the values divided by their sum), as defined by Roy and Vetterli (2007). It is n for n equal
+    values, and close to 1 if one value dominates.
     """
     shares = values[values > 0] / values.sum()
     return float(np.exp(-(shares * np.log(shares)).sum()))

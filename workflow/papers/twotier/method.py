@@ -1,4 +1,7 @@
-"""The method of 2-Tier SimCSE: binary cross-entropy, and labelled sentences without their labels."""
+"""The method of 2-Tier SimCSE.
+
+It contains binary cross-entropy, and labelled sentences without their labels.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class BinaryCrossEntropyParameters(ClassifierParameters):
-    """Binary cross-entropy of one logit, or with several classes, of each class against all others."""
+    """Binary cross-entropy of one logit or of several classes.
+
+    If there are several classes, each is compared with all others.
+    """
 
     term: Literal["binary-cross-entropy"]
     classes: Annotated[Whole, Field(ge=1)] = 1
@@ -36,7 +42,10 @@ def binary_cross_entropy(step: "Step", parameters: BinaryCrossEntropyParameters)
 
 
 class LabelledLines(OneColumn, Labelled):
-    """The distinct sentences of a labelled file, both sides of its pairs, in file order."""
+    """The distinct sentences of a labelled file, in file order.
+
+    Both sides of pairs are included.
+    """
 
     has_labels: ClassVar[bool] = False
     # The discriminator of formats, which never has the value of the base class.

@@ -1,4 +1,7 @@
-"""Sentence vectors with a post-processing that is fitted on sentences, such as whitening and flow."""
+"""Sentence vectors with a post-processing that is fitted on sentences.
+
+Examples of post-processing are whitening and flow.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,7 +13,7 @@ from replicse.registry.encoders import Postprocessing
 
 
 class FittedVectors:
-    """Encode sentences and transform the vectors by a post-processing that is fitted once.
+    """An encoder with a post-processing that is fitted once.
 
     Args:
         base: the encoder.
@@ -23,7 +26,10 @@ class FittedVectors:
         self.fitted: Any = None
 
     def prepare(self, sentences: Iterable[str]) -> None:
-        """Encode all sentences, including the sentences to fit on, sorted by length."""
+        """Encode all sentences, sorted by length.
+
+        The sentences to fit on are encoded too.
+        """
         self.base.prepare([*sentences, *self.fit_on])
 
     def clear(self) -> None:
@@ -31,7 +37,10 @@ class FittedVectors:
         self.base.clear()
 
     def focused(self, sentences: Iterable[str]) -> "FittedVectors":
-        """Return an encoder fitted on the sentences of a task, or this one if the fit does not depend on tasks."""
+        """Return an encoder that is fitted on the sentences of a task.
+
+        If the fit does not depend on tasks, this encoder is returned.
+        """
         if self.postprocess.fit != "target":
             return self
         return FittedVectors(self.base, self.postprocess, list(dict.fromkeys(sentences)))

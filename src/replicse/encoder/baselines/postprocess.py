@@ -1,4 +1,4 @@
-"""Transformations of sentence vectors: centring, whitening and a normalising flow (methods 2.5)."""
+"""Centring, whitening and flow of sentence vectors (methods 2.5)."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
@@ -32,10 +32,10 @@ class Centring:
 
 
 class Whitening:
-    """Whitening of Su et al. (2021): x -> (x - mean) U diag(s^-1/2) with covariance U diag(s) U^T.
+    """Whitening (Su et al. 2021).
 
-    All dimensions are kept. Directions without variance, e.g. if there are fewer vectors than dimensions, become 0
-    instead of infinite.
+    x -> (x - mean) U diag(s^-1/2) with covariance U diag(s) U^T. All dimensions are kept. Directions without variance,
+    e.g. if there are fewer vectors than dimensions, become 0 instead of infinite.
     """
 
     def __init__(self, mean: np.ndarray, matrix: np.ndarray) -> None:
@@ -45,7 +45,7 @@ class Whitening:
     def fit(cls, vectors: np.ndarray) -> Self:
         """Compute mean and covariance (divided by n) of `vectors` (n, d)."""
         vectors = _check_vectors(vectors, "whitening")
-        # In blocks, because a million vectors in fp64 need 6 GB, and centred vectors as much again.
+        # Vectors are summed in blocks, because a million vectors in fp64 need 6 GB, and centred vectors 6 GB more.
         blocks = [slice(start, start + _FITTED_AT_ONCE) for start in range(0, len(vectors), _FITTED_AT_ONCE)]
         mean = sum(vectors[block].astype(np.float64).sum(axis=0) for block in blocks) / len(vectors)
         centred = (vectors[block] - mean for block in blocks)
@@ -61,12 +61,14 @@ class Whitening:
 
 
 class Flow:
-    """BERT-flow (Li et al. 2020): an invertible map from vectors to a standard normal, trained by likelihood.
+    """BERT-flow (Li et al. 2020).
+
+    A flow is an invertible map from vectors to a standard normal distribution, trained by maximum likelihood.
 
     A step is a Glow step as simplified by BERT-flow: activation normalisation (scale and shift, set from the data), a
     random split of the dimensions, and an additive coupling of the halves by a small network. Nine steps of width 32
-    replace its three levels of depth three. No dimension leaves the flow between levels, because the sentence vector
-    needs all of them.
+    replace the three levels of depth three in the paper. No dimension leaves the flow between levels, because the
+    sentence vector needs all dimensions.
     """
 
     def __init__(self, model: "zuko.lazy.Flow") -> None:
@@ -134,7 +136,7 @@ class Flow:
 
 
 def _glow(data: "torch.Tensor", steps: int, width: int) -> "zuko.lazy.Flow":
-    """Return an untrained flow, which only standardises each dimension of `data` (n, d)."""
+    """Create an untrained flow, which standardises `data` (n, d)."""
     import torch
     from zuko.distributions import DiagNormal
     from zuko.flows.coupling import GeneralCouplingTransform

@@ -1,4 +1,4 @@
-"""Sentence vectors as averages of word vectors in the text format of GloVe."""
+"""Sentence vectors as averages of GloVe word vectors."""
 
 import string
 from collections.abc import Iterable, Sequence
@@ -13,11 +13,11 @@ from replicse.registry.encoders import WordVectors
 
 
 class AverageWordVectors:
-    """Encode a sentence as the mean of the vectors of its words, split at white space.
+    """An encoder that averages the vectors of the words of a sentence.
 
-    If a word has no vector, it is looked up without punctuation at its ends, and then in lower case, as in the word
-    model of sentence-transformers, whose scores the papers copy (methods 2.5). Words without a vector are skipped. The
-    vector of a sentence without any known word is zero, with a cosine of 0.
+    Words are split at white space. If a word has no vector, it is looked up without punctuation at both ends, and then
+    in lower case, as in the word model of sentence-transformers, whose scores the papers copy (methods 2.5). Words
+    without a vector are skipped. The vector of a sentence without any known word is zero, with a cosine of 0.
 
     Args:
         words: the words.
@@ -65,7 +65,7 @@ def read_word_vectors(file: Path) -> tuple[list[str], np.ndarray]:
     """Load the words of a GloVe text file and their vectors.
 
     A line is a word and d numbers, separated by single spaces. The first line sets d, so that a word may contain spaces
-    (GloVe 840B has some). If a word is repeated, its first line counts.
+    (GloVe 840B has some). If a word is repeated, the first line counts.
 
     Args:
         file: the text file, possibly with the suffix `.gz`.

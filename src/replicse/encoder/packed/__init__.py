@@ -1,1 +1,4 @@
-"""The engine for BERT, RoBERTa and DistilBERT: packed tokens, no padding in linear layers."""
+"""The engine for BERT, RoBERTa and DistilBERT on packed tokens.
+
+Linear layers skip padding.
+"""

@@ -1,4 +1,7 @@
-"""Attention of the packed engine: on packed tokens for training on a CPU, otherwise torch's fused kernel."""
+"""Attention of the packed engine.
+
+It runs on packed tokens for training on a CPU, otherwise with torch's fused kernel.
+"""
 
 from typing import Any
 
@@ -17,7 +20,7 @@ def attention(
     """Compute softmax(query key^T / sqrt(width)) value.
 
     Args:
-        projected: query, key and value of each token, (n, 3 * hidden), each with its heads side by side; with `first`
+        projected: query, key and value of each token, (n, 3 * hidden), each with heads side by side; with `first`
             only key and value, (n, 2 * hidden). Rows beyond the tokens of the batch are ignored.
         first: queries of position 0 of each row, (rows, hidden), or None for queries of all tokens.
         batch: the packed tokens.
@@ -44,7 +47,10 @@ def attention(
 
 
 class PackedAttention(torch.autograd.Function):
-    """Attention that copies query, key and value to a layout by heads at once, and their gradients back."""
+    """Attention on packed tokens with a layout by heads.
+
+    Query, key and value are copied to the layout at once, and their gradients back.
+    """
 
     @staticmethod
     def forward(
@@ -109,7 +115,7 @@ class PackedAttention(torch.autograd.Function):
 
 
 def _gather(values: Tensor, places: Tensor, rows: int, width: int) -> Tensor:
-    """Return the rows of `values` at some places as a (rows, width) tensor, filled up with 0."""
+    """Return rows of `values` as a (rows, width) tensor, padded with 0."""
     result = values.new_empty(rows, width)
     used = len(places) * values.shape[1] // width
     torch.index_select(values, 0, places, out=result[:used].view(-1, values.shape[1]))

@@ -1,4 +1,4 @@
-"""Load encoders of the packed engine from weights with the names of `transformers`."""
+"""Encoders of the packed engine, loaded from `transformers` weights."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +14,13 @@ from replicse.encoder.stored import load_weights, read_config, read_weights
 
 
 def load_packed(folder: Path) -> PackedBackbone:
-    """Load the encoder of a folder that a run or a preparation wrote, in fp32, on the CPU, in training mode.
+    """Load the encoder of a folder that a run or a preparation wrote.
 
-    Raises MissingData if a file does not exist, and BadInput as `make_packed`.
+    The encoder is in fp32, on the CPU, in training mode.
+
+    Raises:
+        MissingData: if a file does not exist.
+        BadInput: as `make_packed`.
     """
     config = read_config(folder)
     file, stored = read_weights(folder)
@@ -24,7 +28,9 @@ def load_packed(folder: Path) -> PackedBackbone:
 
 
 def make_packed(config: Mapping[str, Any], stored: Mapping[str, Tensor], place: Path) -> PackedBackbone:
-    """Create an encoder from a configuration and weights with the names of `transformers`; dropout rates are 0.1.
+    """Create an encoder from weights with the names of `transformers`.
+
+    Dropout rates are 0.1.
 
     Args:
         config: the content of config.json.

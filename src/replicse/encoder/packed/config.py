@@ -1,4 +1,4 @@
-"""The configuration of encoders of the packed engine, and its names in config.json."""
+"""The configuration of the packed engine and the keys in config.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,10 @@ CONFIG_KEYS = {"bert": _BERT_KEYS, "roberta": _BERT_KEYS, "distilbert": _DISTILB
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """The sizes and conventions of an encoder; `token_types` is 0 if the family has none."""
+    """The sizes and conventions of an encoder.
+
+    `token_types` is 0 if the family has no token types.
+    """
 
     family: str
     vocabulary: int
@@ -68,12 +71,18 @@ class EncoderConfig:
 
     @property
     def position_offset(self) -> int:
-        """Return the position id of the first token of a row; RoBERTa's positions start after the padding id."""
+        """Return the position id of the first token of a row.
+
+        RoBERTa's positions start after the padding id.
+        """
         return self.pad_id + 1 if self.family == "roberta" else 0
 
     @property
     def max_length(self) -> int:
-        """Return the most tokens of a row for the number of position embeddings."""
+        """Return the maximum number of tokens of a row.
+
+        It is limited by the position embeddings.
+        """
         return self.positions - self.position_offset
 
     @staticmethod
@@ -85,7 +94,14 @@ class EncoderConfig:
 
     @staticmethod
     def from_huggingface(config: Mapping[str, Any]) -> "EncoderConfig":
-        """Convert a configuration of `transformers`; raise BadInput for an unsupported family or variant."""
+        """Convert a configuration of `transformers`.
+
+        Args:
+            config: the content of config.json.
+
+        Raises:
+            BadInput: if the family or variant is not supported.
+        """
         family = config["model_type"]
         if family not in CONFIG_KEYS:
             raise BadInput(f'model_type "{family}" is not supported; --engine transformers may have it')

@@ -1,4 +1,7 @@
-"""Dropout of the packed engine, and dropout masks for batches that are encoded in parts."""
+"""Dropout of the packed engine.
+
+It can share dropout masks between the parts of a batch.
+"""
 
 from collections.abc import Sequence
 
@@ -10,9 +13,11 @@ from replicse.encoder.batch import PartMasks, TokenBatch
 
 
 def scaled_mask(values: Tensor, probability: float, masks: PartMasks | None) -> Tensor:
-    """Create a scaled dropout mask on a CPU: 0, or the inverse of the share of values that are kept.
+    """Create a scaled dropout mask on a CPU.
 
-    The mask uses 16 random bits a value, which is four times as fast as F.dropout. The probability is rounded to a
+    A factor is 0, or the inverse of the share of values that are kept.
+
+    The mask uses 16 random bits per value, which is four times as fast as F.dropout. The probability is rounded to a
     multiple of 1/65536, and the scale is computed from the rounded probability.
 
     Args:
@@ -34,7 +39,7 @@ def scaled_mask(values: Tensor, probability: float, masks: PartMasks | None) -> 
 
 
 def _random_mask(shape: Sequence[int], dropped: int, dtype: torch.dtype) -> Tensor:
-    """Return a random mask, 0 with a probability of `dropped` / 2**16 and otherwise 1."""
+    """Return a random mask, 0 with probability `dropped` / 2**16, else 1."""
     mask = torch.empty(shape, dtype=dtype)
     words = torch.empty((mask.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     bits = words.view(torch.int16)[: mask.numel()].view(shape)
@@ -42,7 +47,10 @@ def _random_mask(shape: Sequence[int], dropped: int, dtype: torch.dtype) -> Tens
 
 
 class Dropout(nn.Module):
-    """Dropout with a rate that can change between steps; does nothing at rate 0 or in evaluation mode."""
+    """Dropout with a rate that can change between steps.
+
+    It does nothing at rate 0 or in evaluation mode.
+    """
 
     def __init__(self, probability: float) -> None:
         super().__init__()
@@ -54,11 +62,16 @@ class Dropout(nn.Module):
         return self.probability if self.training else 0.0
 
     def mask(self, values: Tensor, masks: PartMasks | None) -> Tensor | None:
-        """Return the scaled mask of values on a CPU, or None if nothing is dropped."""
+        """Return the scaled mask of values on a CPU, or None for rate 0."""
         return scaled_mask(values, self.rate, masks) if self.rate else None
 
     def forward(self, values: Tensor, masks: PartMasks | None = None) -> Tensor:
-        """Apply dropout to the values, with a new mask or the mask of a part of a batch."""
+        """Apply dropout to the values.
+
+        Args:
+            values: the values.
+            masks: the masks of a part of a batch, or None for a new mask.
+        """
         if values.device.type != "cpu":
             return F.dropout(values, self.rate)
         mask = self.mask(values, masks)
@@ -66,7 +79,10 @@ class Dropout(nn.Module):
 
 
 class HeadDropout(Dropout):
-    """Drophead (Zhou et al. 2020): dropout of entire attention heads for each row."""
+    """Drophead: dropout of entire attention heads (Zhou et al. 2020).
+
+    Heads are dropped for each row separately.
+    """
 
     def drop_heads(self, context: Tensor, batch: TokenBatch, heads: int) -> Tensor:
         """Drop heads of the attention output, (tokens, hidden) or (rows, hidden).
@@ -91,11 +107,11 @@ class HeadDropout(Dropout):
 
 
 class WholeMasks:
-    """Dropout masks of a batch that is encoded in parts on a CPU, equal to the masks of the complete batch.
+    """Dropout masks of a batch that is encoded in parts on a CPU.
 
-    The first part creates them for all rows, in the order in which the layers request them. Every part uses the masks
-    of its rows, also when it is encoded again. A mask needs a byte a value, a thirtieth of the memory of a backward
-    pass.
+    They are equal to the masks of the complete batch. The first part creates them for all rows, in the order in which
+    the layers request them. Every part uses the same rows of the masks, also if the part is encoded again. A mask needs
+    a byte per value, a thirtieth of the memory of a backward pass.
     """
 
     def __init__(self, batch: TokenBatch) -> None:
@@ -108,7 +124,10 @@ class WholeMasks:
 
 
 class RowMasks:
-    """Dropout masks of some rows of a batch, in the order in which the layers request them."""
+    """Dropout masks of some rows of a batch.
+
+    They are in the order in which the layers request them.
+    """
 
     def __init__(self, whole: WholeMasks, rows: Tensor) -> None:
         lengths = whole.batch.lengths[rows]
@@ -117,7 +136,12 @@ class RowMasks:
         self._tokens = torch.arange(int(lengths.sum())) + starts.repeat_interleave(lengths)
 
     def next_mask(self, shape: Sequence[int], dropped: int) -> Tensor:
-        """Return the rows' part of the next mask, for (tokens, width), (rows, width) or attention weights."""
+        """Return the part of the next mask for these rows.
+
+        Args:
+            shape: (tokens, width), (rows, width), or the shape of attention weights.
+            dropped: the number of values, out of 2**16, that are not kept on average.
+        """
         batch, masks = self._whole.batch, self._whole.masks
         of_attention = len(shape) == 4
         of_tokens = not of_attention and shape[0] == len(self._tokens)

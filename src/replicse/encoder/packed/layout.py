@@ -1,4 +1,7 @@
-"""Names of the packed engine's weights in a Hugging Face folder, and how to write a folder."""
+"""Names of the packed engine's weights in a Hugging Face folder.
+
+This module also writes such a folder.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -50,7 +53,10 @@ _CLASSES = {"bert": "Bert", "roberta": "Roberta", "distilbert": "DistilBert"}
 
 
 def save_packed(folder: Path, backbone: Backbone, head: SentenceHead | None, tokenizer_file: Path) -> None:
-    """Save weights in fp32, configuration and tokenizer so that this engine and `transformers` can load them."""
+    """Save weights in fp32, configuration and tokenizer.
+
+    This engine and `transformers` can load the folder.
+    """
     config: Any = backbone.config
     base = f"{config.family}."
     names = encoder_names(config, base)
@@ -82,7 +88,10 @@ def encoder_names(config: EncoderConfig, base: str) -> dict[str, tuple[str, ...]
 
 
 def masked_lm_names(config: EncoderConfig) -> Names:
-    """Return the names of the masked-LM head's weights in a checkpoint, by our names."""
+    """Return the names of the masked-LM weights in a checkpoint.
+
+    The keys of the dict are our names.
+    """
     dense, norm, bias = MASKED_LM[config.family]
     return {
         **weight_and_bias("masked_lm.dense", dense),

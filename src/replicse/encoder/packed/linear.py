@@ -44,15 +44,23 @@ class Linear(nn.Linear):
 
 
 def draw_normal(weight: Tensor, deviation: float, generator: torch.Generator | None = None) -> None:
-    """Initialise a weight from N(0, deviation), except on the meta device, where it would take 1.5 s."""
+    """Initialise a weight from a normal distribution with mean 0.
+
+    A weight on the meta device is skipped, because that would take 1.5 s.
+
+    Args:
+        weight: the weight.
+        deviation: the standard deviation.
+        generator: the source of random numbers; default: torch's default generator.
+    """
     if not weight.is_meta:
         nn.init.normal_(weight, std=deviation, generator=generator)
 
 
 def missing_rows(values: Tensor) -> int:
-    """Return the number of rows to add to get a multiple of 64; 0 for fewer than 64 rows.
+    """Return the number of rows to add to get a multiple of 64.
 
-    oneDNN, which computes bf16 products, compiles a kernel for each number of rows. That takes as long as the product
-    of a small layer, and packed batches rarely have the same number of rows twice.
+    This is 0 for fewer than 64 rows. oneDNN, which computes bf16 products, compiles a kernel for each number of rows.
+    That takes as long as the product of a small layer, and packed batches rarely have the same number of rows twice.
     """
     return -len(values) % _ROWS if len(values) >= _ROWS else 0

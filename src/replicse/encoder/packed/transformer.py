@@ -1,4 +1,7 @@
-"""A post-layer-norm transformer (BERT, RoBERTa, DistilBERT) on packed tokens."""
+"""A transformer (BERT, RoBERTa, DistilBERT) on packed tokens.
+
+Each layer normalises after the residual sum.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +22,10 @@ from replicse.encoder.packed.linear import Linear, draw_normal, linear, missing_
 
 
 class Layer(nn.Module):
-    """A transformer layer: attention and feed-forward, each followed by a residual sum and a LayerNorm."""
+    """A transformer layer: attention and feed-forward network.
+
+    Both are followed by a residual sum and a LayerNorm.
+    """
 
     def __init__(self, config: EncoderConfig, hidden_dropout: float, attention_dropout: float) -> None:
         super().__init__()
@@ -43,7 +49,11 @@ class Layer(nn.Module):
         return self._finish(values, context, batch)
 
     def forward_first(self, values: Tensor, batch: TokenBatch) -> Tensor:
-        """Return the layer's output for position 0 of each row only, (rows, hidden)."""
+        """Return the layer's output for position 0 of each row.
+
+        Returns:
+            The output, (rows, hidden).
+        """
         hidden = values.shape[1]
         weights = self.query_key_value.weight.split([hidden, 2 * hidden])
         biases = self.query_key_value.bias.split([hidden, 2 * hidden])
@@ -63,7 +73,10 @@ class Layer(nn.Module):
 
 
 class MaskedLmHead(nn.Module):
-    """Dense layer, activation, LayerNorm and a decoder of the token embeddings and a bias."""
+    """The masked-LM head: dense layer, activation, LayerNorm, decoder.
+
+    The decoder consists of the token embeddings and a bias.
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -76,7 +89,16 @@ class MaskedLmHead(nn.Module):
         nn.init.zeros_(self.dense.bias)
 
     def forward(self, states: Tensor, token_embeddings: Tensor, shortlist: Tensor | None = None) -> Tensor:
-        """Compute logits of (n, hidden) states: (n, vocabulary), or (n, k) for a shortlist of k token ids."""
+        """Compute the logits of hidden states.
+
+        Args:
+            states: hidden states, (n, hidden).
+            token_embeddings: the embeddings of all tokens, (vocabulary, hidden).
+            shortlist: the (k,) token ids to compute logits of; default: all tokens.
+
+        Returns:
+            The logits, (n, vocabulary) or (n, k).
+        """
         states = self.norm(self.activation(self.dense(states)))
         if shortlist is None:
             return linear(states, token_embeddings, self.bias)
@@ -84,7 +106,10 @@ class MaskedLmHead(nn.Module):
 
 
 class PackedBackbone(Backbone):
-    """Embeddings and layers of BERT, RoBERTa or DistilBERT, with linear layers on packed tokens."""
+    """The embeddings and layers of BERT, RoBERTa or DistilBERT.
+
+    Linear layers run on packed tokens.
+    """
 
     engine = "packed"
 
@@ -104,13 +129,16 @@ class PackedBackbone(Backbone):
         self.embedding_norm = nn.LayerNorm(config.hidden, config.layer_norm_epsilon)
         self.embedding_dropout = Dropout(hidden_dropout)
         layers = (Layer(config, hidden_dropout, attention_dropout) for _ in range(config.layers))
-        # The type of a ModuleList does not say that it is a sequence of layers.
+        # A ModuleList is not typed as a sequence of layers.
         self.layers = cast("Sequence[Layer]", nn.ModuleList(layers))
         self.initialise()
         self.masked_lm: MaskedLmHead | None = None
 
     def initialise(self) -> None:
-        """Initialise all weights as BERT: normal weights, zero biases, a zero vector for the padding token."""
+        """Initialise all weights at random as BERT.
+
+        Weights are normal and biases zero. The vector of the padding token is zero.
+        """
         for module in self.modules():
             if isinstance(module, nn.LayerNorm):
                 module.reset_parameters()
@@ -140,7 +168,7 @@ class PackedBackbone(Backbone):
         return self.masked_lm is not None
 
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the embedding layer, including its normalisation."""
+        """Return the parameters of the embedding layer with normalisation."""
         return [*self._tables(), *self.embedding_norm.parameters()]
 
     def layer_parameters(self, number: int) -> list[nn.Parameter]:
@@ -148,7 +176,7 @@ class PackedBackbone(Backbone):
         return list(self.layers[number].parameters())
 
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
-        """Compute masked-LM logits of (n, hidden) states: (n, vocabulary), or (n, k) for a shortlist of k token ids."""
+        """Compute masked-LM logits, see `Backbone.token_logits`."""
         assert self.masked_lm is not None
         return self.masked_lm(states, self.token_embeddings, shortlist)
 
@@ -165,15 +193,21 @@ class PackedBackbone(Backbone):
         self.masked_lm = None
 
     def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
-        """Save the encoder in a folder that this engine and `transformers` can load."""
+        """Save the encoder in a folder.
+
+        This engine and `transformers` can load the folder.
+        """
         save_packed(Path(folder), self, head, Path(tokenizer or self.tokenizer_file))
 
     def masks(self, batch: TokenBatch) -> WholeMasks | None:
-        """Return the dropout masks of a complete batch, or None on a GPU, whose attention kernel creates its own."""
+        """Return the dropout masks of a complete batch, or None on a GPU.
+
+        The attention kernel of a GPU creates masks itself.
+        """
         return WholeMasks(batch) if self.token_embeddings.device.type == "cpu" else None
 
     def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
-        """Set the dropout rates of hidden values, attention weights and attention heads."""
+        """Set the dropout rates, see `Backbone.set_dropout`."""
         self.embedding_dropout.probability = hidden
         for layer in self.layers:
             layer.hidden_dropout.probability = hidden
@@ -193,7 +227,7 @@ class PackedBackbone(Backbone):
         if first_vector is not None:
             values = values.index_copy(0, batch.first, first_vector.to(values.dtype))
         if values.device.type == "cpu" and torch.is_autocast_enabled("cpu") and batch.masks is None:
-            # Once here instead of before each product. The results of these rows are ignored.
+            # Rows are added once here instead of before each product. Their results are ignored.
             values = F.pad(values, (0, 0, 0, missing_rows(values)))
         depth = max(wanted)
         kept = {0: self._select(values, batch, need)} if 0 in wanted else {}
