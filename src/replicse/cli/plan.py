@@ -49,7 +49,7 @@ def plan_released(arguments: Namespace) -> None:
     arguments.items = []
     summary = summary_of(chosen_study(arguments), arguments.device)
     scale, released = summary.study.scale.name, summary.released
-    lines = [f"scale {scale}: no released encoder is evaluated; add --scale paper"]
+    lines = [f"scale {scale}: no released encoder is evaluated; choose another scale with --scale"]
     if released.count:
         lines = [
             f"scale {scale}, released encoders alone: {several(released.count, 'encoder')}, {released.text}",

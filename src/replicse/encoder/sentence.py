@@ -361,9 +361,9 @@ class SentenceEncoder:
         Args:
             rows: the token ids of each row, sorted by length.
         """
-        return follow_encoding(self._cut(rows), sum(map(len, rows)))
+        return follow_encoding(self._split_rows(rows), sum(map(len, rows)))
 
-    def _cut(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
+    def _split_rows(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
         start, least = 0, self.pooling.padded_to
         lengths = [max(len(row), least) for row in rows]
         for stop, following in enumerate(lengths[1:], 1):

@@ -20,7 +20,7 @@ from replicse.evaluation.correlation import spearman
 from replicse.files import read_json, write_json
 from replicse.judge.report.judge_study import results_of
 from replicse.judge.values.measurements import Measurements
-from replicse.judge.values.pairs import packed_pairs
+from replicse.judge.values.pairs import pack_pairs
 from replicse.workspace import workflow_folder
 
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"]}, "rows": {"simcse/table3": ["p0.0", "p0.1"]}}
@@ -38,7 +38,7 @@ def study(workspace):
     write_scores(study, study.items, lambda cell, place: 100 * spearman(cosine, gold))
     made = {"accelerator": "NVIDIA H100", "seconds": 1800, "versions": VERSIONS}
     for file in study.evaluation_files(study.items["simcse/table3"]):
-        evaluation = read_json(file) | {"pairs": {TASK: packed_pairs(cosine, gold)}, "provenance": made}
+        evaluation = read_json(file) | {"pairs": {TASK: pack_pairs(cosine, gold)}, "provenance": made}
         write_json(file, evaluation)
     for place, run in enumerate(study.runs):
         write_json(study.paths.run(run, "metrics.json"), {"history": []})
@@ -98,7 +98,7 @@ def test_another_pair_or_another_cell_is_found(study, capsys):
 
     def swap(evaluation):
         sides = evaluation["pairs"][TASK]
-        sides["cosine"] = packed_pairs(np.arange(60.0), np.arange(60.0))["cosine"]
+        sides["cosine"] = pack_pairs(np.arange(60.0), np.arange(60.0))["cosine"]
 
     assert main(["validate", changed("mine.zip", place, swap)]) == 2
     assert f"changed.zip, {place}: {TASK}/all is" in " ".join(capsys.readouterr().err.split())

@@ -56,7 +56,7 @@ def test_heads_are_dropped_by_row_and_the_kept_ones_scaled(tmp_path, monkeypatch
     encoder = open_backbone(folder)
     encoder.train().set_dropout(0, 0, 0.5)
     drawn = iter(kept)
-    monkeypatch.setattr(HeadDropout, "_drawn", lambda *_: next(drawn))
+    monkeypatch.setattr(HeadDropout, "_keep_heads", lambda *_: next(drawn))
     expected = of_transformers(folder, batch, kept)
     if first:
         torch.testing.assert_close(encoder(batch, FIRST_TOKEN).last, expected[:, 0], rtol=1e-4, atol=1e-5)

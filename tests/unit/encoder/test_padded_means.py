@@ -85,7 +85,7 @@ def test_what_does_not_fit_is_refused(folder):
         pooling(encoder, batch_of((9, 2)))
     with pytest.raises(BadInput, match="pads rows to 25 tokens, but the encoder takes 24"):
         pooled_by({"pooling": "mean", "pad_to": 25}, encoder)
-    with pytest.raises(BadInput, match="pad_to is 8, but a template is not padded"):
+    with pytest.raises(BadInput, match="pad_to is 8, but rows with a template are not padded"):
         pooling_of({"pooling": "mean", "pad_to": 8, "template": "It is {text}"})
     with pytest.raises(BadInput, match='unknown key "pad_to"'):
         pooling_of({"pooling": "cls", "pad_to": 8})

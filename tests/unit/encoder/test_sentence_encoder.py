@@ -109,7 +109,7 @@ def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget, padde
         batch_tokens=budget, pooling=SimpleNamespace(padded_to=padded), backbone=SimpleNamespace(alone=False)
     )
     rows = [np.zeros(length) for length in sorted(lengths)]
-    batches = list(SentenceEncoder.batches(encoder, rows))
+    batches = list(SentenceEncoder._split_rows(encoder, rows))
     assert [len(row) for batch in batches for row in batch] == sorted(lengths)
     assert all(len(batch) == 1 or len(batch) * max(len(batch[-1]), padded) <= budget for batch in batches)
     for batch, following in itertools.pairwise(batches):

@@ -136,6 +136,6 @@ def test_half_precision_moves_a_score_a_little_and_scores_in_bf16_tie():
 
 def test_what_has_no_variants_says_why(world):
     found = variants.evaluate(world, RandomVectors(3))
-    assert found["mean"]["avg"] is None and "no transformer" in found["failures"]["mean/avg"]
+    assert found["mean"]["avg"] is None and "not a transformer" in found["failures"]["mean/avg"]
     with pytest.raises(BadInput, match='"pearsn" is not a variant of an evaluation; did you mean "pearson"'):
         run_suites(world, RandomVectors(3), ["variants"], {"variants": {"variants": ["pearsn"]}})

@@ -52,5 +52,5 @@ def test_a_mean_of_seeds_varies_less_but_for_what_labs_differ_by(papers):
         five.spreads[0].sd == pytest.approx(0.84 / math.sqrt(5))
         and five.spreads[0].error == known.seeds[0].error
     )
-    between = known.labs.sd**2 - 0.84**2
+    between = known.between_labs.sd**2 - 0.84**2
     assert five.spreads[1].sd == pytest.approx(math.sqrt(between + 0.84**2 / 5))

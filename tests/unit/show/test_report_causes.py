@@ -39,7 +39,7 @@ def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
     assert "| [One](#one) | 3, 1 suspected | −2.00 to −1.25 | −2.00 to −1.50 |" in text
     assert "[a/b#1](https://github.com/a/b/issues/1) (76.25 → 75, STS, m)." in text
     assert "Confirmed by reporter: [a/b#2]" in text and "[a/b#3](https://github.com/a/b/issues/3)." in text
-    assert "(−2 from print, STS, m)" in text and "`replicse doctor`" in text and "Mend it." in text
+    assert "(−2 from the paper, STS, m)" in text and "`replicse doctor`" in text and "Mend it." in text
     assert "| `mean`: mean of the last layer over the tokens | −1.50 |  |" in text
     assert "lists it in 1 of 1 (0 state nothing)" in text and "![Measured effects" in text
     bare = workflow_script("causes").markdown([CAUSE], [], checked, {"readings": "s.svg", "effects": "e.svg"})
