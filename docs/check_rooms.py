@@ -1,7 +1,7 @@
 """Compare the package with the table of docs/architecture.md and print its sizes; part of make lint.
 
 A room imports what its line lists: rooms, or single modules of one. The rooms that the page names never import torch.
-Names of public classes are unique, a file has at most 380 lines, there are at most two environment variables. An entry
+Names of public classes are unique, a file has at most 400 lines, there are at most two environment variables. An entry
 of the registry that nothing uses is a warning.
 """
 
@@ -20,7 +20,7 @@ LINE = re.compile(r"^\| `(\w+)` \| [^|]* \|([^|]*)\|$", re.MULTILINE)
 TORCH_FREE = re.compile(r"^(.*) never import torch", re.MULTILINE)
 NAMES = re.compile(r"`([\w.]+)`")
 VARIABLE = re.compile(r"\bREPLICSE_[A-Z_]+\b")
-LONGEST_FILE, MOST_VARIABLES = 380, 2
+LONGEST_FILE, MOST_VARIABLES = 400, 2
 # Who may use a feature; what people use for their own tables and encoders alone (docs/own-data.md, docs/own-rows.md).
 USERS = (
     "workflow/papers/*/*.yaml",

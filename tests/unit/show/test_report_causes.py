@@ -41,7 +41,7 @@ def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
     assert "Confirmed by reporter: [a/b#2]" in text and "[a/b#3](https://github.com/a/b/issues/3)." in text
     assert "(−2 from the paper, STS, m)" in text and "`replicse doctor`" in text and "Mend it." in text
     assert "| `mean`: mean of the last layer over the tokens | −1.50 |  |" in text
-    assert "lists it in 1 of 1 (0 state nothing)" in text and "![Measured effects" in text
+    assert "lead to this cause in 1 of 1 (0 state nothing)" in text and "![Measured effects" in text
     bare = workflow_script("causes").markdown([CAUSE], [], checked, {"readings": "s.svg", "effects": "e.svg"})
     assert "![Measured effects" not in bare and "| −2.00 to −1.25 | - |" in bare
 
