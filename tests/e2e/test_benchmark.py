@@ -47,7 +47,7 @@ def test_steps_are_timed_between_two_synchronisations(tmp_path):
     assert [wait for wait in work.waits if "copy" not in wait].count(
         "synchronize in runtime/devices.py, waited_for"
     ) == 2
-    assert not [wait for wait in work.waits if "training/loop.py" in wait and "__post_init__" not in wait]
+    assert not [wait for wait in work.waits if "training/loop.py" in wait and "_open_model" not in wait]
 
 
 def test_this_machine_is_measured_and_the_plan_takes_its_hours_from_it(folder, capsys):

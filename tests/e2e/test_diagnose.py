@@ -27,7 +27,9 @@ def test_a_number_is_read_from_a_results_file(capsys, tmp_path):
     cell = "simcse/table5/unsup-simcse-bert-base/STS12"
     assert "66 next to 68.40" in said(capsys, "--results", str(file), "--item", cell)
     problem = said(capsys, "--results", str(file), "--item", UNSUP, code=2)
-    assert "sts/avg needs sts/STS13/all" in problem and "; the file has only sts/STS12/all" in problem
+    assert (
+        "sts/avg needs sts/STS13/all" in problem and "; the file has only the scores sts/STS12/all" in problem
+    )
     assert "leave out the one" in said(capsys, "66", "--results", str(file), "--item", cell, code=2)
 
 

@@ -4,7 +4,6 @@ All scales are planned; a name that only one scale defines is not a mistake.
 """
 
 import json
-import re
 
 import pytest
 import yaml
@@ -36,7 +35,7 @@ def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_
     monkeypatch.setenv("REPLICSE_DATA", str(workspace / "given"))
     assert main(["validate"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert re.match(r"ok: \d+ papers, \d+ items, [\d,]+ cells, \d+ runs, \d+ claims", told)
+    assert told.startswith("ok: 1 paper, 1 item, 0 cells, 0 runs, 0 claims")
     assert "mine/table1 has no encoder at compact, micro, paper, short" in told and "those of own do" in told
     assert main(["plan", "simcse/table3", "--scale", "compact"]) == 0
     assert main(["run", "-n", "mine/table1", "--scale", "compact"]) == 2

@@ -84,8 +84,7 @@ def test_the_wheel_is_whole(tmp_path):
     words = ("-q", "-p", "no:cacheprovider", "tests")
     assert f"{len(EXTENSIONS)} passed" in replicse(*words, start=("-m", "pytest"))
     table = write_paper(workspace / "papers" / "mine")
-    papers = len(list((ROOT / "workflow/papers").glob("*/paper.yaml"))) + 1
-    assert f"ok: {papers} papers" in replicse("validate")
+    assert "ok: 1 paper," in replicse("validate")
     # The workspace's paper, and a row of two tables that uses the whole method in their papers' folders.
     config = workspace / "config.yaml"
     config.write_text(config.read_text().replace("papers: all", STUDY))
@@ -128,7 +127,7 @@ def write_paper(folder):
     file = folder / "tables" / "table1.yaml"
     rows = "".join(f"  - {{id: {name}, label: With {name}, encoder: {{use: {name}}}}}\n" for name in OWN)
     text = file.read_text().replace("  - {id: cold, label: Temperature 0.01, encoder: {use: cold}}\n", "")
-    file.write_text(text.replace("# What is evaluated", f"{COLUMNS}# What is evaluated") + rows)
+    file.write_text(text.replace("# The row that", f"{COLUMNS}# The row that") + rows)
     return table
 
 

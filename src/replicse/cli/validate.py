@@ -1,7 +1,7 @@
 """Check config, papers and scales."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
@@ -9,6 +9,7 @@ from replicse.cli.arguments import add_study_arguments, chosen_config, config_la
 from replicse.compile.cache import load_or_compile
 from replicse.compile.remarks import remarks
 from replicse.compile.selection import chosen_items, chosen_scale
+from replicse.compile.study import Study
 from replicse.compile.validation import validate_scales
 from replicse.judge.claims.judge_claims import study_claims
 from replicse.printable import several
@@ -56,15 +57,14 @@ def run(arguments: Namespace) -> None:
     claims = study_claims(CellNames(papers), papers)
     elsewhere = validate_scales(config, papers, workflow, file)
     own = own_papers(values, arguments)
-    plan = load_or_compile(checked_config({**values, **own}, file), workflow, file, papers=papers)
+    plan = load_or_compile(config, workflow, file, papers=papers)
     check_tables(plan.scale.corpora.values(), plan.scale.options.get("sets", {}).get("sets", {}))
     chosen = own.get("papers", papers).keys()
     claims = [claim for claim in claims if claim.paper in chosen]
     counts = {
         "papers": len(chosen),
         "items": sum(len(papers[key].items) for key in chosen),
-        "cells": sum(map(len, plan.cells.values())),
-        "runs": len(plan.runs),
+        **count_study(plan, chosen if own else None),
         "claims": len(claims),
     }
     totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
@@ -72,6 +72,17 @@ def run(arguments: Namespace) -> None:
     notes = ([note] for note in [*others, *remarks(plan)])
     lines = on_a_screen(arguments, [f"ok: {totals}"], notes, "remark")
     answer(arguments.json, {"scale": plan.scale.name, **counts}, lines)
+
+
+def count_study(study: Study, papers: Collection[str] | None) -> dict[str, int]:
+    """Count the cells and runs of a study, or only those of some papers."""
+    if papers is None:
+        return {"cells": sum(map(len, study.cells.values())), "runs": len(study.runs)}
+    items = [item for item in study.items.values() if item.paper in papers]
+    runs: set[str] = set()
+    for item in items:
+        runs |= study.runs_of(item)
+    return {"cells": sum(len(study.cells[item.id]) for item in items), "runs": len(study.chain(runs))}
 
 
 def check_configs(arguments: Namespace, papers: Mapping[str, Paper]) -> None:
