@@ -9,8 +9,8 @@ from typing import Any
 from replicse.cli.answers import SCREEN, add_all_argument, answer, command, room, shortened
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import SelectedStudy, selected_study
+from replicse.compile.cell import Cell
 from replicse.compile.job_states import JobStates
-from replicse.compile.study import Cell
 from replicse.files import read_json
 from replicse.judge.audit.audit_papers import audit, audit_plan
 from replicse.judge.claims.judge_claims import cells_read, judge_claims, study_claims

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.checked import Checked, excerpt
+from replicse.compile.cell import Cell
 from replicse.compile.lineage import run_dependencies
 from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts, outside
@@ -17,7 +18,7 @@ from replicse.compile.paths import Paths
 from replicse.compile.resolve import Resolver, Seeds
 from replicse.compile.searches import get_setting, limit_searches, list_search_values, search_change
 from replicse.compile.selection import chosen_items, chosen_scale, load_scales, too_large
-from replicse.compile.study import Cell, Study
+from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.registry import current

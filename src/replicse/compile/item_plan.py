@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import Any, Self
 
 from replicse.checked import Checked
+from replicse.compile.cell import Cell
 from replicse.compile.lines import described
 from replicse.compile.paths import Paths
 from replicse.compile.remarks import adjusted_text, cut_searches
 from replicse.compile.searches import get_setting
-from replicse.compile.study import Cell, Study, follow, kept_checkpoint
+from replicse.compile.study import Study, follow, kept_checkpoint
 from replicse.errors import BadInput
 from replicse.registry.suites import file_of, only_sets
 from replicse.spec.cell_id import AS_DESCRIBED, CellId

@@ -6,10 +6,11 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
+from replicse.compile.cell import Cell
 from replicse.compile.paths import Paths
 from replicse.compile.requests import merge_cell_request
 from replicse.compile.selection import load_scales, papers_scale
-from replicse.compile.study import Cell, Study
+from replicse.compile.study import Study
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.cell_names import CellNames, is_measured
 from replicse.spec.columns import AnyColumn

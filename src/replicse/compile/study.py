@@ -4,11 +4,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
+from replicse.compile.cell import Cell
 from replicse.compile.paths import Paths, backbone_id, tokenizer_id
 from replicse.compile.pickles import Remembered
 from replicse.errors import BadInput, nearest
@@ -18,65 +18,14 @@ from replicse.registry.poolings import Own
 from replicse.registry.registry import current
 from replicse.registry.runs import Init, Run
 from replicse.registry.suites import file_of
-from replicse.spec.cell_id import AS_DESCRIBED, CellId
+from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.cell_names import CellNames
-from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config
 from replicse.spec.models import Encoder
 from replicse.spec.papers import Paper
-from replicse.spec.printed import Reported, Spread
+from replicse.spec.printed import Spread
 from replicse.spec.scales import Scale
-from replicse.spec.tables import Item, Row
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A number of an item under a protocol.
-
-    Args:
-        item: the item.
-        row: the row.
-        column: the column.
-        metric_path: the path of the metric in evaluations; empty for derived and quoted cells.
-        jobs: the encoders of each seed; several in a search.
-        seeds: the seeds; (None,) if the encoder does not depend on a seed.
-        reported: the reported number.
-        subtracted: the reported number that a difference subtracts.
-        protocol: the protocol.
-        operands: the cells in the formula of a derived cell.
-    """
-
-    item: Item
-    row: Row
-    column: AnyColumn
-    metric_path: str
-    jobs: tuple[tuple[str, ...], ...]
-    seeds: tuple[int | None, ...]
-    reported: Reported | None
-    subtracted: Reported | None = None
-    protocol: str = AS_DESCRIBED
-    operands: tuple["Cell", ...] = ()
-
-    @property
-    def id(self) -> CellId:
-        """Return the cell's name."""
-        return self.item.cell_id(self.row, self.column, self.protocol)
-
-    @property
-    def is_search(self) -> bool:
-        """Return whether it has several jobs for a seed."""
-        return any(len(group) > 1 for group in self.jobs)
-
-    @property
-    def encoders(self) -> tuple[str, ...]:
-        """Return the encoders of all jobs and seeds, without duplicates.
-
-        A derived cell has the encoders of the operands.
-        """
-        names: dict[str, None] = {}
-        for cell in self.operands or (self,):
-            names.update(dict.fromkeys(chain.from_iterable(cell.jobs)))
-        return tuple(names)
+from replicse.spec.tables import Item
 
 
 class Extent(NamedTuple):

@@ -12,8 +12,9 @@ from itertools import chain
 from pathlib import Path
 
 from replicse.compile.cache import load_or_compile
+from replicse.compile.cell import Cell
 from replicse.compile.selection import chosen_scale, papers_scale
-from replicse.compile.study import Cell, Study
+from replicse.compile.study import Study
 from replicse.errors import check_known
 from replicse.judge.audit.audit_tables import RULES
 from replicse.judge.audit.audit_text import RULES_OF_TEXT

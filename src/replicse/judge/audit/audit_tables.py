@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from replicse.compile.study import Cell, Study
+from replicse.compile.cell import Cell
+from replicse.compile.study import Study
 from replicse.judge.audit.audit_text import apply_formula
 from replicse.judge.audit.findings import (
     UNROUNDED,

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from replicse.compile.study import Cell, Study
+from replicse.compile.cell import Cell
+from replicse.compile.study import Study
 from replicse.judge.report.judgements import Finding
 from replicse.spec.cell_id import CellId
 from replicse.spec.cell_names import is_measured, words

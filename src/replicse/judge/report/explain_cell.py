@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from replicse.compile.study import Cell, Study
+from replicse.compile.cell import Cell
+from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.judge.report.judgements import Explained, Finding, JudgedClaim
 from replicse.judge.report.record_story import others_facts, others_lines

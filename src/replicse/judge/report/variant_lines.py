@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from replicse.compile.study import Cell, Study
+from replicse.compile.cell import Cell
+from replicse.compile.study import Study
 from replicse.judge.adjudication.adjudicate import adjudicate
 from replicse.judge.report.judgements import Explained
 from replicse.judge.verdicts.table import ItemResult

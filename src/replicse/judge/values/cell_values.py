@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from replicse.compile.study import Cell
+from replicse.compile.cell import Cell
 from replicse.judge.statistics.intervals import mean_and_spread, pair_by_seed
 from replicse.judge.values.measurements import Measurement, Measurements
 from replicse.spec.columns import Better, Derived, Reducer

@@ -9,11 +9,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
+from replicse.compile.cell import Cell
 from replicse.compile.item_plan import ItemPlan
 from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
 from replicse.compile.specifications import is_as_written
-from replicse.compile.study import Cell, Study
+from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
 from replicse.judge.values.evaluation_files import (

@@ -5,10 +5,10 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from replicse.compile.cell import Cell
 from replicse.compile.item_plan import CellFacts, ItemPlan, plan_item
 from replicse.compile.paths import Paths
 from replicse.compile.record_study import RECORD, RecordStudy, SourceCell, record_study
-from replicse.compile.study import Cell
 from replicse.judge.values.measurements import Measurement, Measurements
 from replicse.judge.values.measurements import Record as Provenance
 from replicse.registry.levels import FEWEST_SEEDS

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from replicse.compile.cell import Cell
 from replicse.compile.item_plan import ItemPlan
-from replicse.compile.study import Cell
 from replicse.judge.values.cell_values import Value, Values, cell_values
 from replicse.judge.values.machines import count_machines, describe_mixture, recorded_machines
 from replicse.judge.values.measurements import Measurements

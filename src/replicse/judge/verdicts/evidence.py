@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from replicse.compile.cell import Cell
 from replicse.compile.item_plan import explain_not_comparable, find_spread
-from replicse.compile.study import Cell, Study
+from replicse.compile.study import Study
 from replicse.judge.statistics.intervals import ORDERED, pool_spreads, spreads_disagree
 from replicse.judge.statistics.power import POWER, seeds_for, smallest_gap
 from replicse.judge.values.cell_values import finite_numbers

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from replicse.compile.cell import Cell
 from replicse.compile.item_plan import ItemPlan
-from replicse.compile.study import Cell
 from replicse.judge.statistics.crossed import crossed_notes
 from replicse.judge.values.measurements import Measurements
 from replicse.judge.verdicts.cells import cell_result
