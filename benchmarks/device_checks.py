@@ -117,7 +117,7 @@ class DeviceChecks(RandomRuns):
             return
         # The first step does not overflow at this scale.
         half = self.small_trainer(Parts(), precision="fp16")
-        half.scaler = half.step_gradients.scaler = torch.amp.GradScaler(self.device.type, init_scale=SCALE)
+        half.step_gradients.scaler = torch.amp.GradScaler(self.device.type, init_scale=SCALE)
         half.run()
         yield within(gradient, _difference(half, self.train_small(Parts())), SCALED, f"scale {SCALE:.0f}")
         usual = self.train_small(Parts(), TWICE, 0.1, "fp16")

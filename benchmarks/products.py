@@ -76,8 +76,8 @@ class Rates:
         self.device = device or torch.device("cpu")
         self.clock = clock or partial(waited_for, self.device)
         self.rows = max(ROWS, rows // ROWS * ROWS)
-        self.seconds: dict[tuple[str, int, int], float] = {}
-        self.seconds_by_library: dict[tuple[str, int, int, str], float] = {}
+        # The best time of each product, by precision, library and product.
+        self.seconds: dict[tuple[str, str], dict[tuple[int, int], float]] = {}
 
     def measure(self, kinds: Sequence[str] = ("fp32", "bf16"), repeats: int = 3) -> None:
         """Time each product several times."""
@@ -89,37 +89,38 @@ class Rates:
                 values, weight, gradient = (torch.randn(size).to(self.device, dtype) for size in sizes)
                 pairs = [(values, weight.T), (gradient, weight), (gradient.T, values)]
                 for number, (left, right) in enumerate(pairs if self.backward else pairs[:1]):
-                    self._time(left, right, (kind, place, number), repeats)
+                    self._time(left, right, kind, (place, number), repeats)
         torch.set_float32_matmul_precision("highest")
 
-    def _time(self, left: Tensor, right: Tensor, key: tuple[str, int, int], repeats: int) -> None:
+    def _time(self, left: Tensor, right: Tensor, kind: str, product: tuple[int, int], repeats: int) -> None:
         for library, multiply in libraries(left, right).items():
+            best = self.seconds.setdefault((kind, library), {})
             for _ in range(repeats):
                 start = self.clock()
                 multiply()
                 spent = self.clock() - start
-                self.seconds[key] = min(spent, self.seconds.get(key, spent))
-                of_library = *key, library
-                best = self.seconds_by_library.get(of_library, spent)
-                self.seconds_by_library[of_library] = min(spent, best)
+                best[product] = min(spent, best.get(product, spent))
+
+    @property
+    def operations(self) -> int:
+        """Return the operations of all products of a layer."""
+        forward = 2 * self.rows * sum(inputs * outputs for inputs, outputs in self.shapes)
+        return forward * (3 if self.backward else 1)
 
     def rates_by_library(self) -> dict[str, float]:
         """Return each library's rate over a layer's fp32 products, in GFLOP/s."""
-        spent: dict[str, float] = {}
-        for (kind, _, _, library), seconds in self.seconds_by_library.items():
+        rates = {}
+        for (kind, library), seconds in self.seconds.items():
             if kind == "fp32":
-                spent[library] = spent.get(library, 0.0) + seconds
-        operations = 2 * self.rows * sum(inputs * outputs for inputs, outputs in self.shapes)
-        operations *= 3 if self.backward else 1
-        return {library: round(operations / seconds / 1e9, 1) for library, seconds in spent.items()}
+                rates[library] = round(self.operations / sum(seconds.values()) / 1e9, 1)
+        return rates
 
     def rate(self, kind: str) -> float:
-        """Return operations a second over all products of a layer."""
-        spent = sum(seconds for (name, _, _), seconds in self.seconds.items() if name == kind)
-        each = sum(2 * self.rows * inputs * outputs for inputs, outputs in self.shapes)
-        return each * (3 if self.backward else 1) / spent
+        """Return operations a second over all products of a layer, each by its fastest library."""
+        timings = [seconds for (name, _), seconds in self.seconds.items() if name == kind]
+        return self.operations / sum(min(seconds[product] for seconds in timings) for product in timings[0])
 
     def record(self) -> dict[str, float]:
         """Return the rates in GFLOP/s."""
-        kinds = dict.fromkeys(kind for kind, _, _ in self.seconds)
+        kinds = dict.fromkeys(kind for kind, _ in self.seconds)
         return {kind: round(self.rate(kind) / 1e9, 1) for kind in kinds}

@@ -51,7 +51,8 @@ def run(arguments: Namespace) -> None:
     counts = count_lines(rows, repeated, "others" if others else "our runs")
     head = [f"{where}: {several(len(rows), 'claim')}", *counts]
     whole = arguments.all or len(rows) <= FEW_CLAIMS
-    parts = claim_lines(rows, repeated, whole, cell_numbers(results, "others" if others else "ours"))
+    numbers = cell_numbers(results, "others" if others else "ours") if whole else {}
+    parts = claim_lines(rows, repeated, whole, numbers)
     lines = on_a_screen(arguments, head, parts, "claim", short=not whole)
     answer(arguments.json, document, lines, probability="1", n_seeds="count")
 
@@ -92,7 +93,7 @@ def claim_lines(
     rows: Sequence[JudgedClaim],
     repeated: Mapping[str, str],
     complete: bool,
-    numbers: Mapping[str, str] | None = None,
+    numbers: Mapping[str, str],
 ) -> Iterator[list[str]]:
     """Yield the lines of each claim in the papers' order if `complete`, with place, remarks and the numbers of cells.
 
@@ -101,7 +102,7 @@ def claim_lines(
     """
     if complete:
         for row in rows:
-            yield [*_whole(row, repeated, rows), *_cell_lines(row, numbers or {})]
+            yield [*_whole(row, repeated, rows), *_cell_lines(row, numbers)]
         return
     order = [*FOR_OR_AGAINST, "supported", "contradicted", "undetermined"]
     decided = [row for outcome in order for row in rows if row.ours == outcome]

@@ -143,11 +143,15 @@ def kind(value: Mapping[str, Any]) -> str:
     if "const" in value:
         return f"`{value['const']}`"
     if "enum" in value:
-        return ", ".join(f"`{each}`" for each in value["enum"]).replace("``", "blank")
+        return ", ".join(map(_constant, value["enum"]))
     several = value.get("anyOf") or value.get("oneOf")
     if several:
         return " or ".join(dict.fromkeys(map(kind, several)))
     return plural(value)
+
+
+def _constant(value: str) -> str:
+    return f"`{value}`" if value else "blank"
 
 
 def plural(value: Mapping[str, Any]) -> str:

@@ -82,7 +82,7 @@ def count_study(study: Study, papers: Collection[str] | None) -> dict[str, int]:
     runs: set[str] = set()
     for item in items:
         runs |= study.runs_of(item)
-    return {"cells": sum(len(study.cells[item.id]) for item in items), "runs": len(study.chain(runs))}
+    return {"cells": sum(len(study.cells[item.id]) for item in items), "runs": len(runs)}
 
 
 def check_configs(arguments: Namespace, papers: Mapping[str, Paper]) -> None:

@@ -2,7 +2,6 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -131,5 +130,6 @@ def story_lines(story: Mapping[str, Sequence[str]], width: int) -> Iterator[str]
     """Yield the lines of an explanation next to their headings, wrapped and indented."""
     rows: list[tuple[str, str]] = []
     for heading, lines in story.items():
-        rows += zip(chain([heading], repeat("")), lines, strict=False)
+        for place, line in enumerate(lines):
+            rows.append(("" if place else heading, line))
     return columns(rows, width=width, hang=2)

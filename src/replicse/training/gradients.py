@@ -4,8 +4,9 @@ This includes the loss, the backward pass, accumulation over batches, and clippi
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import methodcaller
 
 import torch
 from torch import Tensor, nn
@@ -70,7 +71,7 @@ class StepGradients:
         scalars: list[dict[str, Tensor]] = []
         self.optimiser.zero_grad()
         for start in range(0, rows, size):
-            batch = _slice_columns(columns, start, start + size)
+            batch = map_columns(columns, methodcaller("slice", start, start + size))
             batch_labels = None if labels is None else labels[start : start + size]
             loss = self._compute_loss(step, source, batch, batch_labels)
             self.scaler.scale(loss / math.ceil(rows / size)).backward()
@@ -116,23 +117,15 @@ class StepGradients:
         return f"the loss of {terms} depends on no trained weight; compute it from step.vectors_of"
 
 
-def _slice_columns(columns: Sequence[TokenBatch], start: int, stop: int) -> list[TokenBatch]:
-    """Return some rows of each column; equal columns stay one object."""
-    # One object is encoded once.
-    slices: dict[int, TokenBatch] = {}
-    for column in columns:
-        if id(column) not in slices:
-            slices[id(column)] = column.slice(start, stop)
-    return [slices[id(column)] for column in columns]
-
-
-def move_columns(columns: Sequence[TokenBatch], device: torch.device) -> list[TokenBatch]:
-    """Move packed columns to a device.
+def map_columns(
+    columns: Sequence[TokenBatch], change: Callable[[TokenBatch], TokenBatch]
+) -> list[TokenBatch]:
+    """Change packed columns.
 
     A column that occurs twice stays one object, so that it is encoded once.
     """
-    moved: dict[int, TokenBatch] = {}
+    changed: dict[int, TokenBatch] = {}
     for column in columns:
-        if id(column) not in moved:
-            moved[id(column)] = column.to(device)
-    return [moved[id(column)] for column in columns]
+        if id(column) not in changed:
+            changed[id(column)] = change(column)
+    return [changed[id(column)] for column in columns]

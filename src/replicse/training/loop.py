@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from replicse.runtime.memory import freed_memory_kept
 from replicse.runtime.progress import Progress
 from replicse.training.checkpoints import Checkpoints
 from replicse.training.data import alternate_sources
-from replicse.training.gradients import StepGradients, move_columns
+from replicse.training.gradients import StepGradients, map_columns
 from replicse.training.guards import Guard
 from replicse.training.job import TrainJob
 from replicse.training.memory import ChunkSize
@@ -95,14 +96,13 @@ class Trainer:
         groups = group_by_rate(self.model, self.objectives.parameters(), options)
         self.optimiser = options.optimiser.made_by()(groups, options.optimiser)
         self.generator = torch.Generator().manual_seed(spec.seed)
-        # Only fp16 needs loss scaling: bf16 has the range of fp32 (methods 1.4).
-        self.scaler = torch.amp.GradScaler(self.device.type, enabled=spec.precision == "fp16")
         self.step_gradients = StepGradients(
             job=self.job,
             model=self.model,
             parameters=self.parameters,
             optimiser=self.optimiser,
-            scaler=self.scaler,
+            # Only fp16 needs loss scaling: bf16 has the range of fp32 (methods 1.4).
+            scaler=torch.amp.GradScaler(self.device.type, enabled=spec.precision == "fp16"),
             generator=self.generator,
             processes=self.parts.processes,
             device=self.device,
@@ -117,6 +117,11 @@ class Trainer:
         stateful: dict[str, Any] = {"model": self.model, "objective": self.objectives}
         stateful |= {"optimiser": self.optimiser, "scaler": self.scaler}
         self.state = RunState(self.state_folder, stateful, self.generator, self.code, self.device)
+
+    @property
+    def scaler(self) -> torch.amp.GradScaler:
+        """Return the loss scaler, which is enabled for fp16."""
+        return self.step_gradients.scaler
 
     def _open_model(self) -> None:
         """Set `model`, `sources` and `objectives`, with their initial weights."""
@@ -207,7 +212,8 @@ class Trainer:
         if labels is not None:
             labels = labels.to(self.device, non_blocking=True)
         compute = matrix_products(self.job.spec.precision)(self.step_gradients.compute)
-        compute_step = partial(compute, step, source, move_columns(columns, self.device), labels)
+        columns = map_columns(columns, methodcaller("to", self.device))
+        compute_step = partial(compute, step, source, columns, labels)
         gradients = partial(self.chunk_size.compute, step, columns[0].rows, compute_step)
         loss, norm = gradients()
         factor = learning_rate_factor(step, self.steps, options.warmup, options.decay)

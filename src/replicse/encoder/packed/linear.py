@@ -23,16 +23,19 @@ def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
     Returns:
         A tensor (n, out).
     """
-    if values.device.type != "cpu":
-        return F.linear(values, weight, bias)
-    if torch.is_autocast_enabled("cpu"):
+    on_cpu = values.device.type == "cpu"
+    if on_cpu and torch.is_autocast_enabled("cpu"):
         missing = missing_rows(values)
         if missing:
             return F.linear(F.pad(values, (0, 0, 0, missing)), weight, bias)[: len(values)]
-        return F.linear(values, weight, bias)
-    if values.dtype == torch.float32 and multiplies_by_onednn() and torch.backends.mkldnn.is_available():
+    elif on_cpu and values.dtype == torch.float32 and _has_onednn():
         return F.linear(values.to_mkldnn(), weight, bias).to_dense()
     return F.linear(values, weight, bias)
+
+
+def _has_onednn() -> bool:
+    """Return whether oneDNN is the faster library here and torch was built with it."""
+    return multiplies_by_onednn() and torch.backends.mkldnn.is_available()
 
 
 class Linear(nn.Linear):
