@@ -47,8 +47,8 @@ for name, items in targets.list_targets(STUDY, workflow.is_rule).items():
 
 
 onstart:
-    interrupt_once()
-    note_holder(Path.cwd())
+    interrupts.interrupt_once()
+    locks.note_holder(Path.cwd())
     # A private attribute: with a limit of 100 job starts per second, Snakemake wakes its scheduler for each finished
     # job, which had used a fifth of all CPU time after 270 of 839 jobs. Measured with Snakemake 9.27.
     limit = getattr(workflow.scheduler, "job_rate_limiter", None)

@@ -10,15 +10,13 @@ LIBRARY = HOME / "src" if (HOME / "src").is_dir() else HOME.parent
 sys.path.insert(0, str(LIBRARY))
 
 from replicse.cli.job_server import start
-from replicse.compile import targets
-from replicse.compile.discarded import list_discarded
+from replicse.compile import discarded, targets
 from replicse.compile.job import JUDGED
 from replicse.compile.resources import JobResources
 from replicse.compile.workflow import prepare_study
 from replicse.errors import BadInput
 from replicse.registry.suites import groups
-from replicse.runtime.interrupts import interrupt_once
-from replicse.runtime.locks import note_holder
+from replicse.runtime import interrupts, locks
 
 try:
     STUDY, SPECIFICATIONS = prepare_study(
@@ -29,7 +27,7 @@ except BadInput as error:
 
 SCALE, JOBS = STUDY.scale.name, SPECIFICATIONS.jobs
 INPUTS = targets.Inputs(SPECIFICATIONS, ancient)
-RESOURCES = JobResources(STUDY)
+RESOURCES = JobResources(STUDY, workflow.local_exec)
 # Snakemake interprets single braces in the name of a folder as wildcards.
 ENVIRONMENT = str(HOME / "environment.yml").replace("{", "{{").replace("}", "}}")
 
@@ -41,11 +39,3 @@ wildcard_constraints:
     encoder="(?!data/)[A-Za-z0-9.-]+",
     group="|".join(groups()),
     name="[A-Za-z0-9._-]+",
-
-
-def name_allocation(wildcards):
-    """Return the name of the allocation of a run, its trajectory and its short evaluations; None for other jobs."""
-    if workflow.local_exec or RESOURCES.is_long(wildcards.get("group", "")):
-        return None
-    run = wildcards.get("run") or STUDY.run_name(wildcards.encoder)
-    return f"run-{run}" if run else None

@@ -77,7 +77,7 @@ rule train:
         "logs/{scale}/train/{run}.benchmark.jsonl"
     retries: 2
     group:
-        name_allocation
+        RESOURCES.name_allocation
     conda:
         ENVIRONMENT
     threads: RESOURCES.threads
@@ -104,7 +104,7 @@ use rule tokenizer as evaluate with:
     benchmark:
         "logs/{scale}/evaluate/{encoder}.{group}.benchmark.jsonl"
     group:
-        name_allocation
+        RESOURCES.name_allocation
     threads: RESOURCES.threads
     resources:
         mem_mb=RESOURCES.evaluation_memory,
@@ -142,7 +142,7 @@ use rule tokenizer as count with:
 # has been evaluated are no reason for Snakemake to train it again.
 rule discard:
     input:
-        lambda wildcards: list_discarded(STUDY)[wildcards.run],
+        lambda wildcards: discarded.list_discarded(STUDY)[wildcards.run],
     output:
         "results/{scale}/runs/{run}/discarded.sha256",
     log:
@@ -151,7 +151,5 @@ rule discard:
     conda:
         ENVIRONMENT
     shell:
-        "(cd results/{wildcards.scale}/runs/{wildcards.run}"
-        " && sha256sum best/model.safetensors last/model.safetensors > discarded.new"
-        " && mv discarded.new discarded.sha256"
-        " && rm best/model.safetensors last/model.safetensors) > {log} 2>&1"
+        "(cd results/{wildcards.scale}/runs/{wildcards.run} && sha256sum */model.safetensors > discarded.new"
+        " && mv discarded.new discarded.sha256 && rm */model.safetensors) > {log} 2>&1"

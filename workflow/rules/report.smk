@@ -1,5 +1,5 @@
 # From evaluations to tables, judgements, figures and pages.
-rule tabulate:
+use rule tokenizer as tabulate with:
     input:
         specification="results/{scale}/jobs/tabulate/{item}.json",
         files=INPUTS.of("tabulate"),
@@ -9,10 +9,6 @@ rule tabulate:
         job="results/{scale}/items/{item}.json.job",
     log:
         "logs/{scale}/tabulate/{item}.log",
-    conda:
-        ENVIRONMENT
-    shell:
-        "exec python -m replicse job {input.specification} > {log} 2>&1"
 
 
 # The config and the record of the study. They come first, because verbs need them while the study runs.

@@ -40,10 +40,14 @@ class JobResources:
     """The resources of the jobs of a study, as functions for Snakemake.
 
     Snakemake calls each function with wildcards and the attempt.
+
+    Args:
+        study: the study.
+        is_local: whether the jobs run on this machine, without a scheduler.
     """
 
-    def __init__(self, study: Study) -> None:
-        self.study, self.needs = study, study.scale.needs
+    def __init__(self, study: Study, is_local: bool = False) -> None:
+        self.study, self.needs, self.is_local = study, study.scale.needs, is_local
         self.threads = self.needs.threads
         self.gpus = int(self.needs.gpu != "none")
 
@@ -80,6 +84,16 @@ class JobResources:
     def store_time(self, wildcards: Any, attempt: int) -> int:
         """Return the time of tokenising a column in minutes; a retry gets more."""
         return store_minutes(self._rows(wildcards.name), self.needs, attempt)
+
+    def name_allocation(self, wildcards: Any) -> str | None:
+        """Return the name of a job's allocation, or None if the job has no allocation with others.
+
+        A run shares its allocation with its trajectory and its short evaluations.
+        """
+        if self.is_local or self.is_long(wildcards.get("group", "")):
+            return None
+        run = wildcards.get("run") or self.study.run_name(wildcards.encoder)
+        return f"run-{run}" if run else None
 
     def is_long(self, group: str) -> bool:
         """Return whether an evaluation has a separate allocation.

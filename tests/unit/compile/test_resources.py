@@ -71,8 +71,10 @@ def ask_for_groups(study, profile, attempt=1):
     for name, encoder in study.encoders.items():
         for group in study.groups(name):
             asked = ask(jobs.evaluation_memory, jobs.evaluation_time, attempt, encoder=name, group=group)
-            together = encoder.source.run in levels and not jobs.is_long(group)
-            (levels[encoder.source.run][1] if together else alone).append(asked)
+            allocation = jobs.name_allocation(Wildcards(fromdict={"encoder": name, "group": group}))
+            if allocation is not None:
+                assert allocation == f"run-{encoder.source.run}"
+            (alone if allocation is None else levels[encoder.source.run][1]).append(asked)
         if "trajectory" in study.suites.get(name, ()):
             checkpoints = ask(jobs.evaluation_memory, jobs.evaluation_time, attempt, encoder=name)
             levels[encoder.source.run][1].append(checkpoints)
