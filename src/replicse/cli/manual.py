@@ -1,6 +1,7 @@
 """Print pages of the documentation (`replicse help PAGE`)."""
 
 import inspect
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 
 from replicse.cli import GROUPS, verb_parser
 from replicse.errors import check_known
@@ -119,20 +121,61 @@ def file_schemas() -> dict[str, dict[str, Any]]:
         "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
         "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,
     }  # fmt: skip
-    return {name: TypeAdapter(kind).json_schema() for name, kind in kinds.items()}
+    return {
+        name: TypeAdapter(kind).json_schema(schema_generator=DescribedKeys) for name, kind in kinds.items()
+    }
+
+
+class DescribedKeys(GenerateJsonSchema):
+    """JSON Schema with a description of each key, from the `Attributes` of the docstrings."""
+
+    def model_schema(self, schema: Any) -> dict[str, Any]:
+        """Return the schema of a model, with descriptions from the model and the classes that it inherits from."""
+        written = super().model_schema(schema)
+        meanings: dict[str, str] = {}
+        for kind in reversed(schema["cls"].__mro__):
+            about, attributes = split_docstring(inspect.cleandoc(kind.__doc__ or ""))
+            meanings |= attributes
+        written["description"] = about
+        for key, value in written.get("properties", {}).items():
+            value["description"] = meanings.get(key, "")
+        return written
+
+
+def split_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """Split the docstring of a class into the text before `Attributes:` and the meaning of each attribute."""
+    about, _, listed = text.partition("\nAttributes:\n")
+    attributes: dict[str, str] = {}
+    for line in inspect.cleandoc(listed).splitlines():
+        name, colon, meaning = line.partition(": ")
+        if colon and name.isidentifier():
+            attributes[name] = meaning
+        elif attributes:
+            last = next(reversed(attributes))
+            attributes[last] = f"{attributes[last]} {line.strip()}".strip()
+    return about.strip(), attributes
 
 
 def keys(schema: Mapping[str, Any]) -> str:
     """Describe an object by its keys, and any other value by its type."""
     about = schema.get("description", "").replace("\n\n", "\n")
     if "properties" not in schema:
-        return f"{about}\n\nA file is {kind(schema)}."
+        return f"{about}\n\nA file is a {kind(schema)}."
     required = schema.get("required", ())
-    lines = ["| key | value | default |", "| --- | --- | --- |"]
+    lines = ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
     for key, value in schema["properties"].items():
-        default = "required" if key in required else f"`{value['default']}`" if value.get("default") else ""
-        lines.append(f"| `{key}` | {kind(value)} | {default} |".replace("\n", " "))
+        default = "required" if key in required else format_default(value.get("default"))
+        meaning = value.get("description", "")
+        lines.append(f"| `{key}` | {kind(value)} | {default} | {meaning} |".replace("\n", " "))
     return "\n".join([about, "", *lines])
+
+
+def format_default(value: Any) -> str:
+    """Return a default as YAML writes it; an empty string if it is empty."""
+    is_empty = not any(value.values()) if isinstance(value, dict) else value in (None, "", [])
+    if is_empty:
+        return ""
+    return f"`{value if isinstance(value, str) else json.dumps(value)}`"
 
 
 def kind(value: Mapping[str, Any]) -> str:
@@ -161,8 +204,8 @@ def plural(value: Mapping[str, Any]) -> str:
         return f"list of {kind(members)}"
     if value.get("type") == "object":
         members = value.get("additionalProperties")
-        return f"mapping to {kind(members)}" if isinstance(members, dict) and members else "mapping"
-    words = {"string": "text", "integer": "whole number", "null": "nothing", "boolean": "true or false"}
+        return f"dict of {kind(members)}" if isinstance(members, dict) and members else "dict"
+    words = {"boolean": "true or false"}
     bounds = [f"{sign} {value[name]}" for name, sign in BOUNDS.items() if name in value]
     return " ".join([words.get(value.get("type", ""), value.get("type", "any value")), *bounds])
 

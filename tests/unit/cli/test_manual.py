@@ -3,10 +3,12 @@
 import re
 
 import pytest
+from pydantic import TypeAdapter
 
+from replicse.checked import Checked
 from replicse.cli import VERBS, main
 from replicse.cli.answers import SCREEN
-from replicse.cli.manual import find_pages, read_page
+from replicse.cli.manual import DescribedKeys, find_pages, keys, read_page
 
 
 def test_the_pages_are_listed_and_a_mistake_names_the_nearest(capsys):
@@ -46,3 +48,48 @@ def test_the_api_page_begins_with_load_evaluate_and_train():
 
 def test_each_page_of_the_repository_is_one():
     assert len(find_pages()) > 20
+
+
+class Sampled(Checked):
+    """Anything with a sample.
+
+    Attributes:
+        rows: the number of rows
+            that are used.
+        seed: the seed.
+    """
+
+    rows: int = 3
+    seed: int = 0
+
+
+class Corpus(Sampled):
+    """A corpus.
+
+    It is small.
+
+    Attributes:
+        seed: the seed of the sample: an integer.
+        file: the name of the file.
+    """
+
+    file: str
+    lowercase: bool = False
+    labels: tuple[str, ...] = ()
+
+
+def test_the_keys_of_a_file_have_the_meanings_of_their_attributes():
+    """Describe each key by the nearest class that describes it, and keep attributes out of the text above the table."""
+    schema = TypeAdapter(dict[str, Corpus]).json_schema(schema_generator=DescribedKeys)["$defs"]["Corpus"]
+    assert keys(schema).splitlines() == [
+        "A corpus.",
+        "It is small.",
+        "",
+        "| key | value | default | meaning |",
+        "| --- | --- | --- | --- |",
+        "| `rows` | integer | `3` | the number of rows that are used. |",
+        "| `seed` | integer | `0` | the seed of the sample: an integer. |",
+        "| `file` | string | required | the name of the file. |",
+        "| `lowercase` | true or false | `false` |  |",
+        "| `labels` | list of string |  |  |",
+    ]

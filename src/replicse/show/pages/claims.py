@@ -68,6 +68,7 @@ def claims_sheet(
         whose: lambda row: marked(row.ours),
         "Cells run": attrgetter("cells_run"),
         "P(weakest part holds)": lambda row: probability_text(row.probability) * (row.ours != NOT_COMPARABLE),
+        "Numbers": attrgetter("reason"),
     }
     return Sheet.of(title, rows, columns)
 
