@@ -61,7 +61,9 @@ def test_page_in_a_terminal(golden, scale):
 
 
 def test_smaller_scale_shows_no_verdict(golden):
-    golden("dropout-micro.md", markdown.grid(grid_of(example.item("dropout", "micro"))))
+    smaller = example.item("dropout", "micro")
+    golden("dropout-micro.md", markdown.grid(grid_of(smaller)))
+    golden("dropout-embedded.md", markdown.grid(grid_of(smaller.replace(is_embedded=True))))
 
 
 @pytest.mark.parametrize("suffix", FORMATS)

@@ -8,6 +8,7 @@ from replicse.compile.paths import Paths
 from replicse.judge.report.build_report import judged_item
 from replicse.judge.verdicts.table import CellResult, ColumnHead, ItemResult
 from replicse.printable import number
+from replicse.show.content.cells import show
 from replicse.show.content.differences import difference_notes
 from replicse.show.formats.prose import latex_text
 from replicse.spec.tables import OWN
@@ -28,18 +29,18 @@ def print_pages(items: Sequence[str], whole: bool, scale: str) -> None:
             print(f"{name}: {page}")
 
 
-def print_results(items: Sequence[str], scale: str, is_embedded: bool) -> None:
+def print_results(items: Sequence[str], scale: str) -> None:
     """Print your own rows of items, and the differences of their rows to the baseline row."""
     for item in items:
         file = Path(Paths(scale).item(item))
         if file.is_file():
             result = ItemResult.read(str(file))
-            lines = [*own_row_lines(result, is_embedded), *difference_notes(judged_item(result))]
+            lines = [*own_row_lines(result), *difference_notes(judged_item(result))]
             for line in wrapped(lines):
                 print(line)
 
 
-def own_row_lines(result: ItemResult, is_embedded: bool) -> Iterator[str]:
+def own_row_lines(result: ItemResult) -> Iterator[str]:
     """Yield, for each of your own rows, its score, the nearest printed row, and the row as LaTeX.
 
     Scores on the embedded sentences are not compared with the paper's.
@@ -57,7 +58,7 @@ def own_row_lines(result: ItemResult, is_embedded: bool) -> Iterator[str]:
             yield f"{row.label}: no number yet; replicse show {result.item}"
             continue
         value = f"{row.label}: {head.label} {ours.reproduced:.2f}"
-        nearest = None if is_embedded else nearest_row(result, head, ours.reproduced)
+        nearest = None if result.is_embedded else nearest_row(result, head, ours.reproduced)
         if nearest is None:
             yield f"{value} ({result.standing})"
         else:
@@ -85,7 +86,8 @@ def latex_row(result: ItemResult, row: str, label: str, heads: Sequence[ColumnHe
     parts = [latex_text(label)]
     for head in heads:
         cell = _cell(result, row, head)
-        parts.append("" if cell is None or cell.reproduced is None else f"{cell.reproduced:.2f}")
+        has_number = cell is not None and cell.reproduced is not None
+        parts.append(latex_text(show(cell).reproduced) if has_number else "")
     return " & ".join(parts) + r" \\"
 
 

@@ -148,7 +148,7 @@ def print_end(items: Sequence[Item | str], study: Study) -> None:
     if whole_study:
         drop_partial(scale)
     print_pages(named, whole_study, scale)
-    print_results(named, scale, study.source == "embedded")
+    print_results(named, scale)
 
 
 def own_settings(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:

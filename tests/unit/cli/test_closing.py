@@ -40,20 +40,20 @@ def own_table():
     ]
     cells = [
         cell("quoted", "avg", None, "75.00"), cell("simcse", "avg", None, "76.25"),
-        cell("mine", "task", 70.0), cell("mine", "avg", 74.84),
+        cell("mine", "task", -1.5), cell("mine", "avg", 74.84),
     ]  # fmt: skip
     item = example.result("simcse/table5", "T", [], [], [])
     return item.model_copy(update={"columns": tuple(heads), "rows": tuple(rows), "cells": tuple(cells)})
 
 
 def test_a_run_ends_with_your_row_the_difference_and_what_to_type(own_table):
-    lines = list(own_row_lines(own_table, is_embedded=False))
+    lines = list(own_row_lines(own_table))
     assert lines == [
         "my_own: avg 74.84, \N{MINUS SIGN}1.41 to the nearest printed row, SimCSE 76.25",
         "why: replicse diagnose 74.84 --item simcse/table5/simcse/avg",
-        r"LaTeX: my\_own & 70.00 & 74.84 \\",
+        r"LaTeX: my\_own & \ensuremath{-}1.50 & 74.84 \\",
     ]
-    first, latex = own_row_lines(own_table, is_embedded=True)
+    first, latex = own_row_lines(own_table.model_copy(update={"is_embedded": True}))
     assert "nearest" not in first and latex.startswith("LaTeX"), "embedded scores are not compared with print"
 
 

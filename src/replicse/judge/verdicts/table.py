@@ -201,6 +201,7 @@ class ItemResult(Checked):
     """A table or figure with all cells in the paper's order.
 
     Attributes:
+        is_embedded: whether the data are generated; differences to published numbers then say nothing.
         variants: titles of protocols that are run only for adjudication; their cells are not shown in the table.
         curves: the data of a spectrum or a density, by row label.
         kept: the name of the committed study that contains the item.
@@ -211,6 +212,7 @@ class ItemResult(Checked):
     paper: str
     scale: str
     comparable: bool
+    is_embedded: bool = False
     kind: Literal["table", "figure"]
     title: str
     place: str

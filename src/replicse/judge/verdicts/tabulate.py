@@ -35,6 +35,7 @@ def item_result(
         paper=item.paper,
         scale=plan.scale,
         comparable=plan.is_comparable,
+        is_embedded=plan.is_embedded,
         kind=item.kind,
         figure=item.figure,
         title=item.title,

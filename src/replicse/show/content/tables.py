@@ -150,6 +150,8 @@ def _cell(
     effects: Mapping[CellId, tuple[str, str]],
 ) -> GridCell:
     shown = show(cell, scale="" if item.comparable else item.scale, quoted=row.quoted)
+    if item.is_embedded:
+        shown = replace(shown, delta="")
     if not cell or not shown.text:
         return GridCell(shown)
     if best:

@@ -11,7 +11,7 @@ from jinja2 import Environment
 
 from replicse.judge.verdicts.table import QUOTED
 from replicse.registry.artefacts import MACROS
-from replicse.show.content.cells import Part, Shown
+from replicse.show.content.cells import SYMBOLS, Part, Shown
 from replicse.show.content.contents import Document, ItemEntry
 from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, panels
 from replicse.show.content.sheets import Sheet
@@ -173,7 +173,7 @@ def _panel(table: Grid) -> str:
             span = len(table.columns)
             rows.append(rf"\multicolumn{{{span}}}{{@{{}}l}}{{\emph{{{latex_text(entry.text)}}}}} \\*")
         else:
-            row = (_cell(column, cell, table.stacked) for column, cell in cells)
+            row = (_cell(column, cell, table.stacked, entry.row.quoted) for column, cell in cells)
             rows.append(" & ".join(row) + r" \\")
         above = entry
     kinds = [_kind(column, table.stacked) for column in table.columns]
@@ -230,13 +230,17 @@ def _stack(text: str, kind: str) -> str:
     return lines[0] if len(lines) == 1 else rf"\shortstack[{kind}]{{" + r"\\".join(lines) + "}"
 
 
-def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
+def _cell(column: Column, cell: GridCell, stacked: bool, quoted: bool) -> str:
+    """Return a cell; the label of a quoted row has the symbol of its cells."""
     shown = cell.shown
     if column.kind == "label":
-        mark = rf"\textsuperscript{{{cell.mark}}}" if cell.mark else ""
+        marks = cell.mark + (SYMBOLS[QUOTED] if quoted else "")
+        mark = rf"\textsuperscript{{{latex_text(marks)}}}" if marks else ""
         indent = r"\quad " if cell.indent else ""
         return f"{indent}{latex_text(shown.text)}{mark}"
-    return latex_text(shown.text) if column.kind == "prose" else _result(shown, stacked)
+    if column.kind == "prose":
+        return latex_text(shown.text)
+    return _result(replace(shown, verdict="") if quoted else shown, stacked)
 
 
 def _result(shown: Shown, stacked: bool) -> str:
