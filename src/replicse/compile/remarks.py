@@ -6,6 +6,7 @@ The remarks are on missing data and commits, and on settings that the scale chan
 from collections.abc import Iterable, Iterator, Mapping
 
 from replicse.compile.adjustments import adjust_run
+from replicse.compile.cell import Cell
 from replicse.compile.lines import described
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.recipes import Chain, Recipes, Written
@@ -145,6 +146,27 @@ def _list_written_runs(study: Study, items: Iterable[Item]) -> Iterator[tuple[Wr
                     location = line.location(column)
                     yield recipes.run(request.use, request, Chain(item.paper, location), own=True), location
                 seen.add(text)
+
+
+def describe_scale_changes(study: Study, cell: Cell) -> str:
+    """Describe the changes of the scale in the recipe of a cell.
+
+    Args:
+        study: the study.
+        cell: a cell as the paper describes it; a derived cell has the recipe of its first operand.
+
+    Returns:
+        Changes such as "optimisation.batch_size 16 instead of 64", or an empty string if there are no changes.
+    """
+    measured = (cell.operands or (cell,))[0]
+    line = described(measured.item, measured.row)
+    request, location = line.asks(measured.column)[0], line.location(measured.column)
+    if not request.use:
+        return ""
+    recipes, chain = Recipes(study.papers, study.scale, Record()), Chain(measured.item.paper, location)
+    written = recipes.run(request.use, request, chain, own=is_own(measured.item.file))
+    changes = _describe_adjustments(study, written, location)
+    return ", ".join(f"{path} {change}" for path, change in changes.items())
 
 
 def _run_rows(item: Item) -> list[Row]:

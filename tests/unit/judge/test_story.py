@@ -6,6 +6,7 @@ from planned import shipped_plan
 from replicse.compile.item_plan import plan_item
 from replicse.judge.report.explain_cell import cell_story, find_cell
 from replicse.judge.report.judgements import Finding, JudgedClaim
+from replicse.judge.report.recipe_lines import recipe_lines
 from replicse.judge.values.measurements import Measurements
 from replicse.judge.verdicts.tabulate import item_result
 
@@ -58,3 +59,19 @@ def test_claims_and_findings_that_name_the_cell(plan):
         "p/without: paper's numbers contradicted, our runs undetermined",
     ]
     assert story["audit"] == ["-13.3 is printed; -13.2 follows (certain)"]
+
+
+def test_the_recipe_says_what_the_scale_changes(plan):
+    """Say the paper's recipe at its own scale, and the changed keys first at a smaller one."""
+    assert list(recipe_lines(plan, find_cell(plan, "simcse/table5/unsup-simcse-bert-base/avg"))) == [
+        "infonce on wiki, 1 epoch, batch size 64, learning rate 3e-05, dropout 0.1, at most 32 tokens"
+    ]
+    smaller = shipped_plan(scale="micro", papers={"simcse": ["table1", "table5"]}, seeds=[0])
+    assert list(recipe_lines(smaller, find_cell(smaller, "simcse/table1/none/stsb-dev"))) == [
+        "not the paper's: optimisation.batch_size 16 instead of 64, optimisation.learning_rate 0.0003"
+        " instead of 3e-05, optimisation.steps 20, selection.every 10 instead of 125",
+        "infonce on wiki, 20 steps in at most 1 epoch, batch size 16, learning rate 0.0003, dropout 0.1,"
+        " at most 32 tokens",
+    ]
+    quoted = find_cell(smaller, "simcse/table5/infersent-glove/avg")
+    assert list(recipe_lines(smaller, quoted)) == []

@@ -9,6 +9,7 @@ from replicse.compile.cell import Cell
 from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.judge.report.judgements import Explained, Finding, JudgedClaim
+from replicse.judge.report.recipe_lines import recipe_lines
 from replicse.judge.report.record_story import others_facts, others_lines
 from replicse.judge.report.variant_lines import explained_variants, variant_lines
 from replicse.judge.values.measurements import Measurements
@@ -87,6 +88,7 @@ def cell_story(
         "variants": list(variant_lines(study, cell, result)),
         "claims": list(_claim_lines(cell, claims, "our runs" if is_ours else "others")),
         "audit": list(_finding_lines(cell, findings)),
+        "recipe": list(recipe_lines(study, cell)) if is_ours and _is_as_planned(cell, ours) else [],
         "run": _runs(study, cell, ours) if is_ours else [],
         "made": _made(ours),
         "files": _files(cell, measurements) if is_ours else [],

@@ -1,0 +1,45 @@
+"""The recipe of a cell as sentences: the training, and what the scale changes in it."""
+
+from collections.abc import Iterator
+
+from replicse.compile.cell import Cell
+from replicse.compile.remarks import describe_scale_changes
+from replicse.compile.study import Study
+from replicse.printable import several
+from replicse.registry.runs import Run
+from replicse.spec.cell_id import AS_DESCRIBED
+
+
+def recipe_lines(study: Study, cell: Cell) -> Iterator[str]:
+    """Yield what differs from the paper's recipe, and a sentence about the training of the first encoder.
+
+    Nothing is yielded if the encoder is not trained.
+    """
+    if not cell.encoders:
+        return
+    run = study.encoders[cell.encoders[0]].source.run
+    if run is None:
+        return
+    if cell.protocol == AS_DESCRIBED:
+        changes = describe_scale_changes(study, cell)
+        if changes:
+            yield f"not the paper's: {changes}"
+    yield describe_training(study.runs[run])
+
+
+def describe_training(run: Run) -> str:
+    """Return a sentence with the objective, the corpus and the main hyper-parameters of a run."""
+    optimisation, rates = run.optimisation, run.dropout
+    losses = " and ".join(term.term for term in run.objective)
+    epochs, steps = optimisation.epochs, optimisation.steps
+    length = f"{steps:,} steps" if steps is not None else several(epochs or 0, "epoch")
+    if steps is not None and epochs is not None:
+        length += f" in at most {several(epochs, 'epoch')}"
+    settings = [
+        f"batch size {optimisation.batch_size}",
+        f"learning rate {optimisation.learning_rate:g}",
+        f"dropout {rates.hidden:g}",
+        f"at most {optimisation.max_length} tokens",
+    ]
+    corpus = f" on {run.corpus['name']}" if run.corpus else ""
+    return f"{losses}{corpus}, {length}, {', '.join(settings)}"
