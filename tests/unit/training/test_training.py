@@ -25,6 +25,7 @@ from replicse.cli import main
 from replicse.cli.stages.train import failing_once
 from replicse.data.store import write_store
 from replicse.encoder.heads import load_head
+from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json
 from replicse.registry.procedures import AdamWParameters
@@ -37,6 +38,7 @@ from replicse.training.guards import Guard
 from replicse.training.loop import Trainer
 from replicse.training.model import SentenceModel
 from replicse.training.precision import check_precision
+from replicse.training.selection import make_dev_score
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -202,6 +204,21 @@ def test_every_parameter_of_two_encoders_is_trained_once_the_masked_lm_head_behi
     saved, name = micro.weights(tmp_path / "out" / "best"), "embeddings.word_embeddings.weight"
     (table,) = (weight for key, weight in saved.items() if key.endswith(name))
     assert np.array_equal(table, model.backbone.input_embeddings.detach().numpy()), "the first is tested"
+
+
+def test_the_first_of_two_encoders_selects_the_checkpoint(tmp_path, root):
+    """Score the encoder that is saved and tested, not the second one, which encodes other views."""
+    views = [{"column": "text"}, {"column": "other"}]
+    trainer = micro.trainer_of(micro.job(tmp_path, encoders="two", views=views), tmp_path, root)
+    trainer.run()
+    model, rule = trainer.model.eval(), trainer.job.spec.selection
+    score = make_dev_score(root, rule, {})
+    first, second = [
+        score(SentenceEncoder(backbone, head, trainer.job.tokenizer, trainer.job.spec.pooling.test))
+        for backbone, head in ((model.backbone, model.head), tuple(model.second))
+    ]
+    assert trainer.best["dev"] == pytest.approx(first, abs=1e-4)
+    assert abs(first - second) > 0.01
 
 
 def test_a_run_gives_its_model_the_progress_of_each_step(tmp_path, root, monkeypatch):
