@@ -35,7 +35,7 @@ class Stopped(Exception):
 
 
 class Measured(Trainer):
-    """A training that saves and times its state at each step, and stops early."""
+    """A training that saves a state at each step, times this, and stops early."""
 
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
         self.seconds = getattr(self, "seconds", {"state": [], "best": []})

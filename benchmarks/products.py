@@ -48,7 +48,7 @@ def operations(lengths: Sequence[int], layers: int, hidden: int, first_only: boo
 def libraries(left: Tensor, right: Tensor) -> dict[str, Callable[[], object]]:
     """Return a dict from libraries to functions that compute `left @ right`.
 
-    For fp32 on a CPU, there are three libraries. torch uses its default BLAS (MKL), `F.linear` of an mkldnn tensor uses
+    For fp32 on a CPU, there are three libraries. torch uses the default BLAS (MKL), `F.linear` of an mkldnn tensor uses
     oneDNN, and numpy uses OpenBLAS. Copies into and out of the layout of oneDNN are included.
 
     Args:
@@ -143,7 +143,7 @@ class Rates:
     def rate(self, kind: str) -> float:
         """Return operations per second over all products of a layer.
 
-        Each product uses its fastest library.
+        Each product uses the fastest library.
 
         Args:
             kind: a key of `KINDS`.

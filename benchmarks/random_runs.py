@@ -1,6 +1,6 @@
 """Trainings of random encoders on random sentences, for the rehearsal.
 
-The rehearsal uses them for its checks and its rates.
+The rehearsal uses them for checks and rates.
 """
 
 from collections.abc import Mapping
@@ -86,7 +86,7 @@ class RandomRuns:
     def train_small(
         self, parts: Parts, steps: int = 2, dropout: float = 0.0, precision: str = "fp32"
     ) -> RecordingTrainer:
-        """Train a small run with hard negatives, and return its trainer.
+        """Train a small run with hard negatives, and return the trainer.
 
         For the arguments, see `small_trainer`.
         """
@@ -153,7 +153,7 @@ class RandomRuns:
         )
 
     def job(self, run: Run, texts: Mapping[str, list[str]]) -> TrainJob:
-        """Write the stores of a run, and return its job.
+        """Write the stores of a run, and return the job.
 
         Args:
             run: the run.

@@ -121,7 +121,7 @@ Clock = Callable[[], float]
 
 
 def timed(action: Callable[[], Any], clock: Clock = time.perf_counter) -> tuple[float, Any]:
-    """Run an action, and return its seconds and its result.
+    """Run an action, and return seconds and result.
 
     Args:
         action: the function to call.
@@ -236,7 +236,7 @@ def _triples() -> list[tuple[str, str, str]]:
 
 
 def write_encoder(folder: Path, layers: int, hidden: int, heads: int) -> Path:
-    """Write a BERT with random weights, and return its folder.
+    """Write a BERT with random weights, and return the folder.
 
     It has the initialisation of `transformers` and a vocabulary of 30,522 tokens. An existing folder is not changed.
 

@@ -5,7 +5,7 @@
 It takes ten minutes on a GPU and does not use a network. It checks the device (terms in each precision, the encoder,
 attention, chunks, resuming, processes), runs a small study with the workflow, and compares rates and memory with the
 estimates of `replicse plan` and `doctor`. On a CPU, everything is smaller. Rows that need a GPU are then skipped, with
-the reason. The default output is build/rehearsal/<device>.json. The exit code is 1 if a row is out of its range. The
+the reason. The default output is build/rehearsal/<device>.json. The exit code is 1 if a row is out of range. The
 rates of a GPU are also written to results/paper/throughput, where `replicse plan` loads them.
 """
 

@@ -12,7 +12,7 @@ from replicse.printable import columns
 MESSAGE = 300  # maximum characters of an error in a note
 
 Verdict = Literal["ok", "outside", "skipped"]
-# A check returns its rows, or yields them while they are computed.
+# A check returns rows, or yields them while they are computed.
 Check = Callable[[], "Iterable[Row]"]
 
 
@@ -70,7 +70,7 @@ def judge(is_ok: bool) -> Verdict:
 def run_checks(checks: Mapping[str, Check]) -> Iterator[Row]:
     """Run checks and yield their rows.
 
-    If a check raises an error, its row fails and contains the error.
+    If a check raises an error, a failed row with the error is yielded.
 
     Args:
         checks: dict from names to checks.

@@ -12,7 +12,7 @@ from typing import Any
 
 from record import ROOT, in_turn, medians, row, write_record
 
-# The verb `train` imports these modules before it opens its first file.
+# The verb `train` imports these modules before it opens the first file.
 JOB = (
     "import replicse.cli, replicse.cli.stages.train, torch; import replicse.cli.stages.store,"
     " replicse.provenance.record, replicse.training.loop, replicse.training.model"

@@ -40,7 +40,7 @@ PAPER = Path("workflow", "papers", "simcse", "paper.yaml")
 
 
 def seconds(place: Path, words: list[str]) -> float:
-    """Run a verb, and return its CPU seconds.
+    """Run a verb, and return CPU seconds.
 
     Args:
         place: the folder of a checkout.

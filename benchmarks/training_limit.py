@@ -183,7 +183,7 @@ class Bench:
         return by_kind(trained.spent), trained.stacks
 
     def trained(self, kind: type[Each], precision: str) -> Each:
-        """Run our loop, and return its trainer.
+        """Run our loop, and return the trainer.
 
         Args:
             kind: the class of the trainer.

@@ -3,7 +3,7 @@
     benchmarks/transfer_reference.py --tasks CR TREC MRPC --seeds 5      # the arguments of benchmarks/run
 
 All use the same vectors of a public encoder. The logistic regression is scikit-learn's. SentEval's procedure is
-implemented a second time here, from docs/methods.md 2.3 and its code at 0a1ecc6: a linear layer and an optimiser of
+implemented a second time here, from docs/methods.md 2.3 and the code at 0a1ecc6: a linear layer and an optimiser of
 torch, scikit-learn's folds, and SentEval's seeding. Both procedures choose folds, initial weights and orders randomly,
 so their difference should be similar to the difference between two seeds. The record contains this spread.
 
