@@ -59,7 +59,7 @@ def measure(architecture: dict[str, int], folder: Path) -> dict[str, float]:
     Returns:
         Dict with the number of parameters, the size of the state in MB, seconds, and shares of the training's time.
     """
-    import micro  # a file of the tests, which `record` puts on the path
+    import micro  # a module of the tests; `record` adds their folder to the path
 
     init = {"fresh": {"architecture": {"family": "bert", **architecture}, "tokenizer": {"name": "test"}}}
     job = micro.job(folder, init=init)
