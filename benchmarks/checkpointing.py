@@ -1,9 +1,9 @@
-"""Cost of saving a training's state and resuming (goal: under 3%).
+"""Cost of saving a training's state and of resuming (goal: below 3%).
 
-A state (weights, AdamW's moments, random generators; checksummed) is saved every two minutes, or less often if saving
-would take more than a fiftieth of the time; the best weights are saved beside it whenever the development score
-improves. Both are timed in real trainings of encoders of three sizes. So is loading the state in a process that
-resumes, and repeats the steps since the last save.
+A state contains the weights, AdamW's moments and the random generators, with a checksum. It is saved every two minutes,
+or less often if saving would take more than a fiftieth of the time. The best weights are saved whenever the development
+score improves. The benchmark times both in real trainings of encoders of three sizes, and also the loading of a state
+by a process that resumes. Such a process repeats the steps since the last save.
 """
 
 import argparse
@@ -20,22 +20,22 @@ from record import row, timed, write_record
 from replicse.training.loop import Trainer
 from replicse.training.state import SAVE_EVERY_SECONDS, pause_between_saves
 
-# The scales micro, compact and paper. The vocabulary size is usually that of the test's tokenizer.
+# The encoders of the scales micro, compact and paper, with the vocabulary of the tests' tokenizer.
 SIZES = {
     "micro": {"layers": 2, "hidden": 64, "heads": 2, "intermediate": 256, "positions": 64},
     "compact": {"layers": 2, "hidden": 128, "heads": 2, "intermediate": 512, "positions": 512},
-    # 30,400 more positions replace the words of BERT's vocabulary that the tokenizer lacks.
+    # The tokenizer has fewer tokens than BERT; 30,400 additional positions give the same number of weights.
     "bert-base": {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072, "positions": 512 + 30_400},
 }
 SAVES = 5
 
 
 class Stopped(Exception):
-    """The end of a measured training."""
+    """Raised to end a measured training."""
 
 
 class Measured(Trainer):
-    """A training that times the saves after each step, and stops early."""
+    """A training that saves a state at each step, times this, and stops early."""
 
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
         self.seconds = getattr(self, "seconds", {"state": [], "best": []})
@@ -50,8 +50,16 @@ class Measured(Trainer):
 
 
 def measure(architecture: dict[str, int], folder: Path) -> dict[str, float]:
-    """Return the costs for an encoder of an architecture."""
-    import micro  # a file of the tests, which `record` puts on the path
+    """Measure the costs for an encoder.
+
+    Args:
+        architecture: dict of the encoder's sizes, such as `layers` and `hidden`.
+        folder: an empty folder for the training.
+
+    Returns:
+        Dict with the number of parameters, the size of the state in MB, seconds, and shares of the training's time.
+    """
+    import micro  # a module of the tests; `record` adds their folder to the path
 
     init = {"fresh": {"architecture": {"family": "bert", **architecture}, "tokenizer": {"name": "test"}}}
     job = micro.job(folder, init=init)
@@ -76,7 +84,7 @@ def measure(architecture: dict[str, int], folder: Path) -> dict[str, float]:
 
 
 def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the lines of the table."""
+    """Yield the rows of the record's table."""
     for name, size in found["sizes"].items():
         share = size["share_with_a_better_checkpoint_each_time"]
         yield row(
@@ -88,7 +96,7 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measure the sizes and write the record."""
+    """Measure the chosen sizes and write the record."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     chosen = parser.parse_args().sizes

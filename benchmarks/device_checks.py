@@ -1,8 +1,7 @@
-"""Checks of a device, each with its expected range.
+"""Checks of a device, each with an expected range.
 
-Terms, encoder, attention, chunks, resuming and processes.
-
-All of them run on any device; a check that needs a GPU is skipped on a CPU, with the reason.
+The checks cover loss terms, the encoder, attention kernels, gradient caching, resuming and several processes. They run
+on any device. If a check needs a GPU, it is skipped on a CPU, with the reason.
 """
 
 import os
@@ -29,15 +28,15 @@ from replicse.training.parts import Parts
 from replicse.training.precision import DTYPES, autocast_to, check_precision
 from replicse.training.processes import start_processes
 
-# Largest relative error of a term's loss and gradients. Similarities are computed in fp32 in every precision.
+# Maximum relative error of a term's loss and gradients. Similarities are computed in fp32 in every precision.
 ERRORS = {"fp32": 1e-5, "tf32": 2e-3, "bf16": 2e-3, "fp16": 2e-3}
-# The bound for a term with its own layers, whose products are rounded to the precision: about twice the error on CPUs.
+# The bound for a term with layers, whose products are rounded to the precision: about twice the error on CPUs.
 ERRORS_OF_LAYERS = ERRORS | {"bf16": 4e-2}
-# The bound for two computations with sums in another order: CPUs have a few 1e-6.
+# The bound for two computations that sum in a different order. On CPUs, the difference is a few 1e-6.
 EQUAL = 1e-4
-# The bound for a step in fp16 against fp32; skipped steps until the loss scale fits, which is halved at each.
+# The bound for a step in fp16 against fp32, and for the number of skipped steps, each of which halves the loss scale.
 SCALED, SKIPPED = 2e-2, 12
-# The bound for losses of a run that resumed on another device: Adam takes full steps on gradients near 0.
+# The bound for the losses of a run that resumes on another device: Adam takes full steps on gradients near 0.
 RESUMED = 1e-2
 TWICE, STOPPED = 20, 7
 KERNELS = {
@@ -68,7 +67,11 @@ class DeviceChecks(RandomRuns):
         }
 
     def terms(self, precision: str) -> Row:
-        """Compare loss and gradients of every term with fp64 on the CPU."""
+        """Compare loss and gradients of each term with fp64 on the CPU.
+
+        Args:
+            precision: a key of `ERRORS`, such as "bf16".
+        """
         what = f"{len(Term.known())} loss terms in {precision} against fp64"
         if precision == "tf32":
             try:
@@ -94,20 +97,20 @@ class DeviceChecks(RandomRuns):
 
     @cached_property
     def term_errors(self) -> TermErrors:
-        """Return the measurement of the errors of terms."""
+        """Return the object that measures the errors of terms."""
         return TermErrors(self.work / "terms")
 
     def chunks(self) -> Row:
-        """Compare a step that encodes chunks with a step that encodes the batch."""
+        """Compare a step that encodes chunks with one that encodes the batch."""
         whole, parts = (self.train_small(Parts(chunk=chunk)) for chunk in (0, 5))
         return within(
             "gradient caching against one pass", _difference(parts, whole), EQUAL, "chunks of 5 rows"
         )
 
     def loss_scaling(self) -> Iterator[Row]:
-        """Compare an fp16 step with fp32, and count skipped steps at the start.
+        """Compare an fp16 step with fp32, and count the skipped steps.
 
-        Loss scaling skips them.
+        Loss scaling skips the first steps of a training, until the scale is small enough.
         """
         gradient, skips = "a step in fp16 with loss scaling against fp32", f"{TWICE} steps in fp16: skipped"
         if not self.on_gpu:
@@ -115,7 +118,7 @@ class DeviceChecks(RandomRuns):
             yield skipped(gradient, f"≤ {SCALED:.3g}", why)
             yield skipped(skips, f"≤ {SKIPPED}", why)
             return
-        # The first step does not overflow at this scale.
+        # With this scale, the first step does not overflow.
         half = self.small_trainer(Parts(), precision="fp16")
         half.step_gradients.scaler = torch.amp.GradScaler(self.device.type, init_scale=SCALE)
         half.run()
@@ -125,9 +128,9 @@ class DeviceChecks(RandomRuns):
         yield within(skips, usual.guard.skipped, SKIPPED, note)
 
     def encoder(self) -> Iterator[Row]:
-        """Compare the packed encoder with the padded one of `transformers`.
+        """Compare our packed encoder with the padded encoder of `transformers`.
 
-        In training and at test.
+        Both training and evaluation mode are compared.
         """
         from transformers import AutoModel, logging
 
@@ -160,9 +163,9 @@ class DeviceChecks(RandomRuns):
         yield within("encoder against transformers, at test", error, EQUAL)
 
     def kernels(self) -> Iterator[Row]:
-        """Yield torch's attention kernels, and the reason if flash is not chosen.
+        """Yield the attention kernels that torch uses, with a note if not flash.
 
-        For rows of one length, and of several.
+        Batches with rows of one length and of several lengths are tested.
         """
         even, uneven = self.tokens([LENGTH] * 8), self.tokens([LENGTH, 9] * 4)
         model = self.open(SMALL)
@@ -175,9 +178,12 @@ class DeviceChecks(RandomRuns):
             yield Row(what, "not math", "/".join(dict.fromkeys(chosen)), verdict, note, {"kernels": chosen})
 
     def _reason(self, training: bool, precision: str, chosen: list[str]) -> str:
-        """Return why torch's flash kernel was not chosen.
+        """Return why torch did not use the flash kernel, or "".
 
-        For rows of one length, and of several.
+        Args:
+            training: whether the model was in training mode.
+            precision: the precision of the products.
+            chosen: list of the kernels for rows of one length and of several lengths.
         """
         if "packed" in chosen:
             return "a CPU trains with the packed attention of this package: with dropout faster than torch's"
@@ -199,13 +205,13 @@ class DeviceChecks(RandomRuns):
 
     @cached_property
     def trained_on_cpu(self) -> RecordingTrainer:
-        """Return the trainer of the small run on the CPU, after its last step."""
+        """Return the trainer of the small run on the CPU, after the last step."""
         return DeviceChecks(self.work / "cpu", torch.device("cpu")).train_small(Parts())
 
     def resumed(self) -> Row:
-        """Send SIGTERM to a run and resume it.
+        """Resume a run after SIGTERM, and compare it with an uninterrupted run.
 
-        Its weights equal those of a run without an interruption.
+        The weights and losses should be equal.
         """
         with deterministic(self.on_gpu):
             whole = self.train_small(Parts(), TWICE, 0.1, self.precision)
@@ -216,9 +222,9 @@ class DeviceChecks(RandomRuns):
         return within(what, differing, 0, self.precision)
 
     def resumed_elsewhere(self) -> Row:
-        """Resume a GPU run without a GPU.
+        """Resume a GPU run on the CPU.
 
-        Its state has the generator of an absent device.
+        The state contains the random generator of a GPU, which is then not available.
         """
         what = f"SIGTERM on a GPU after {STOPPED} of {TWICE} steps, then resumed without one: losses"
         if not self.on_gpu:
@@ -234,10 +240,7 @@ class DeviceChecks(RandomRuns):
 
     @contextmanager
     def interrupted_run(self, dropout: float, precision: str) -> Iterator[None]:
-        """Train until SIGTERM after some steps.
-
-        The saved state exists as long as the block.
-        """
+        """Train until SIGTERM, and keep the saved state during the block."""
         trainer = self.small_trainer(Parts(), TWICE, dropout, precision)
         trainer.on_step = _send_sigterm
         try:
@@ -248,7 +251,7 @@ class DeviceChecks(RandomRuns):
             trainer.state.remove()
 
     def repeated(self) -> Row:
-        """Compare some steps with dropout with the same steps again, bit by bit."""
+        """Run the same steps twice with dropout, and compare the bits."""
         with deterministic(self.on_gpu):
             one, other = (self.train_small(Parts(), TWICE, 0.1, self.precision) for _ in range(2))
         differing = _count_differing(one, other)
@@ -257,9 +260,9 @@ class DeviceChecks(RandomRuns):
         return within(f"{TWICE} steps twice: tensors that differ", differing, 0, note)
 
     def processes(self) -> Row:
-        """Compare steps of two processes with steps of one.
+        """Compare a step of two processes with a step of one process.
 
-        The two share hard negatives.
+        The two processes share their hard negatives.
         """
         device = self.device.type
         several = self.on_gpu and torch.cuda.device_count() > 1
@@ -272,7 +275,7 @@ class DeviceChecks(RandomRuns):
             "run": run.plain(), "run_id": run.run_id, "init": str(job.init), "tokenizer": str(job.tokenizer),
             "stores": [str(store) for store in job.stores],
         }  # fmt: skip
-        from job_files import write_job  # below tests, which `record` adds to the path
+        from job_files import write_job  # a module of the tests; `record` adds their folder to the path
 
         weights = self.work / "other" / "last" / "model.safetensors"
         words = write_job(self.work, "train", document, [weights], self.work)
@@ -283,9 +286,13 @@ class DeviceChecks(RandomRuns):
 
 
 def refusal(backend: SDPBackend, values: Tensor, mask: Tensor | None, dropout: float) -> str:
-    """Return why a backend of attention refuses given inputs, or "".
+    """Return why an attention backend of torch refuses some inputs, or "".
 
-    The inputs are query, key and value; the backend is one of torch.
+    Args:
+        backend: the backend.
+        values: the tensor to use as query, key and value, (rows, heads, length, width).
+        mask: the attention mask, or None.
+        dropout: the dropout rate.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -301,11 +308,11 @@ def refusal(backend: SDPBackend, values: Tensor, mask: Tensor | None, dropout: f
 
 
 def _kernel(model: Backbone, batch: TokenBatch, precision: str) -> str:
-    """Return the attention kernel of torch that an encoder uses.
+    """Return the name of torch's attention kernel that an encoder uses.
 
-    `packed` if it uses its own attention.
+    It is "packed" if the encoder uses its own attention.
     """
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # otherwise the profiler writes to stderr that it starts
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # otherwise the profiler logs a line to stderr
     with (
         torch.profiler.profile() as profile,
         torch.set_grad_enabled(model.training),
@@ -317,10 +324,10 @@ def _kernel(model: Backbone, batch: TokenBatch, precision: str) -> str:
 
 
 def _difference(found: RecordingTrainer, whole: RecordingTrainer) -> float:
-    """Return the relative difference of loss and gradients in step 1.
+    """Return the relative difference of loss or gradients in the first step.
 
-    The larger one counts. Later steps show less: Adam takes steps of full length on gradients that are 0 except for
-    rounding.
+    The larger of both is returned. Later steps are less informative, because Adam takes full steps on gradients that
+    are 0 except for rounding.
     """
     losses = (torch.tensor(each.losses[:1], dtype=torch.float64) for each in (found, whole))
     return max(relative_error(*losses), relative_error(found.gradients, whole.gradients))
@@ -333,9 +340,9 @@ def _send_sigterm(entry: dict[str, Any]) -> None:
 
 @contextmanager
 def deterministic(on_gpu: bool) -> Iterator[None]:
-    """Use deterministic kernels on a GPU.
+    """Use deterministic kernels on a GPU within the block.
 
-    Kernels that sum in any order are fast, and correct, too.
+    Other kernels are faster and also correct, but they sum in a random order.
     """
     torch.use_deterministic_algorithms(on_gpu, warn_only=True)
     try:
@@ -347,6 +354,6 @@ def deterministic(on_gpu: bool) -> Iterator[None]:
 
 
 def _count_differing(one: RecordingTrainer, other: RecordingTrainer) -> int:
-    """Return how many parameters of two runs differ."""
+    """Return the number of parameters that differ between two runs."""
     pairs = zip(one.model.parameters(), other.model.parameters(), strict=True)
     return sum(not torch.equal(*pair) for pair in pairs)

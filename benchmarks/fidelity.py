@@ -1,16 +1,17 @@
 """Our training loop against the plain Trainer of `transformers`, by step.
 
-The Trainer is set up like the official scripts. Both have the same random weights, the same tokens, and the same order
-of batches; AdamW, linear decay, clip 1.0, fp32, no dropout (methods 1.4). Unsupervised SimCSE, hard negatives, the MLM
-auxiliary and DiffCSE are implemented a second time here from docs/methods.md, on padded batches and `transformers`
-models. The random masks are copied from our loop; the tokens that the generator of DiffCSE predicts for them are not.
+The Trainer is set up like the official scripts. Both use the same random weights, tokens and order of batches, AdamW,
+linear decay, gradient clipping at 1.0, fp32, and no dropout (methods 1.4). Unsupervised SimCSE, hard negatives, the
+auxiliary MLM loss and DiffCSE are implemented a second time here, from docs/methods.md, with padded batches and models
+of `transformers`. The random masks are copied from our loop. The tokens that the generator of DiffCSE predicts for them
+are not copied.
 
-In fp32, two correct ways to train DiffCSE diverge by rounding. At 12 x 768 (an AMD EPYC) vectors that differ by 5e-7 in
-the first step differ by 1e-5 after the batch normalisations of the projector, and by 1.3 times as much in each step
-after it. In step 10 the first discrete choice differs: the ReLU of unit 1311 of the projector, in row 4, gets -1.4e-4
-in ours and 1e-7 in the Trainer's. The generator's tokens are the same in all 50 steps (its best two logits are 5e-5
-apart at least). So this case is compared in float64, and in fp32 the Trainer is also compared with itself, after its
-first weights were changed by one rounding.
+In fp32, two correct trainings of DiffCSE diverge by rounding. At 12 x 768 (on an AMD EPYC), vectors that differ by 5e-7
+in the first step differ by 1e-5 after the batch normalisations of the projector, and by a factor of 1.3 more in each
+further step. In step 10, the first discrete choice differs: the ReLU of unit 1311 of the projector, in row 4, gets
+-1.4e-4 in our loop and 1e-7 in the Trainer. The generator's tokens are the same in all 50 steps (its best two logits
+differ by at least 5e-5). This case is therefore compared in float64. In fp32, the Trainer is compared with itself,
+after the first weights were changed by one rounding.
 """
 
 import argparse
@@ -42,14 +43,23 @@ from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer
 
 SEED, TEMPERATURE = 0, 0.05
-# A weight of the second loss that makes it matter; the papers' weights are 0.1 and 0.005.
+# Weights of the second loss, large enough to affect the training; the papers use 0.1 and 0.005.
 MLM_WEIGHT, RTD_WEIGHT = 0.5, 0.5
 BASE = {"num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
 
 
 @dataclass(frozen=True)
 class Size:
-    """Sizes of an encoder (keys of config.json), vocabulary and training."""
+    """Sizes of a case.
+
+    Args:
+        encoder: dict of the encoder's sizes, with the keys of config.json.
+        vocabulary: the number of tokens.
+        batch: the batch size.
+        length: the maximum number of tokens of a sentence.
+        learning_rate: the learning rate.
+        steps: the number of steps. Default: 50.
+    """
 
     encoder: dict[str, int]
     vocabulary: int
@@ -70,7 +80,7 @@ class Plain(nn.Module):
         self.drawn: list[tuple[torch.Tensor, ...]] = []
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return the loss of a batch of (views x rows, tokens), and record it."""
+        """Compute and record the loss of a batch of shape (views x rows, tokens)."""
         states = self.encoder.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         vectors = self.head(states[:, 0])
         anchors, positives, *negatives = vectors.chunk(self.views)
@@ -86,14 +96,14 @@ class Plain(nn.Module):
     def second_loss(
         self, tokens: torch.Tensor, mask: torch.Tensor, vectors: torch.Tensor
     ) -> torch.Tensor | float:
-        """Return the loss that is added to the contrastive loss: 0."""
+        """Return the loss to add to the contrastive loss. Default: 0."""
         return 0.0
 
 
 class WithHardNegatives(Plain):
     """Supervised SimCSE with a third view.
 
-    Its rows are negatives of all anchors (methods 1.3).
+    The rows of the third view are negatives of all anchors (methods 1.3).
     """
 
     def __init__(self, folder: Path, head: nn.Module) -> None:
@@ -102,7 +112,7 @@ class WithHardNegatives(Plain):
 
 
 class WithMaskedLM(Plain):
-    """The auxiliary loss: another pass over masked views (methods 1.6)."""
+    """SimCSE with the auxiliary loss: a pass over masked views (methods 1.6)."""
 
     def second_loss(self, tokens: torch.Tensor, mask: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
         """Return the weighted mean cross-entropy at the masked positions."""
@@ -115,13 +125,18 @@ class WithMaskedLM(Plain):
 class DiffCSE(Plain):
     """The difference loss as in DiffCSE's code (methods 4.1).
 
-    Argmax generator, discriminator on h, mean over padding too.
+    The generator predicts tokens by argmax, the discriminator is conditioned on the sentence vector, and the mean
+    includes padding.
     """
 
     def attach(self, generator: Path, classifier: nn.Linear) -> None:
-        """Attach generator, untrained discriminator and initial classifier.
+        """Attach a frozen generator, an untrained discriminator and a classifier.
 
-        The generator is frozen; the discriminator is a copy of the untrained encoder.
+        The discriminator is a copy of the encoder.
+
+        Args:
+            generator: the folder of the generator.
+            classifier: the layer whose weights to copy.
         """
         self.generator = transformers.DistilBertForMaskedLM.from_pretrained(generator).requires_grad_(False)
         self.discriminator = copy.deepcopy(self.encoder.bert)
@@ -174,7 +189,7 @@ class Projector(nn.Sequential):
 
 
 INFONCE = {"term": "infonce", "temperature": TEMPERATURE}
-# name -> the plain model, its head, and further settings of our run
+# Dict from names to the plain model, the head, and further settings of our run.
 CASES = {
     "unsupervised": (Plain, Head, {}),
     "hard negatives": (WithHardNegatives, Head, {"views": [{"column": name} for name in ("text", "more", "other")]}),
@@ -185,15 +200,15 @@ CASES = {
     ),
 }  # fmt: skip
 
-# Cases that cannot be compared in fp32, for the reason above.
+# Cases that cannot be compared in fp32; see the module's docstring.
 AMPLIFIED = {"DiffCSE"}
 
 
 class Noting(Trainer):
-    """Our loop, which records the loss of each step."""
+    """Our training loop, which records the loss of each step."""
 
     def run(self) -> None:
-        """Train; `losses` is a list with one number per step."""
+        """Train, and store a list of the losses in `losses`."""
         self.losses: list[float] = []
         super().run()
 
@@ -204,7 +219,7 @@ class Noting(Trainer):
 
 
 class InOrder(transformers.Trainer):
-    """The Trainer on rows that are already in the order of training."""
+    """A Trainer that uses the rows in the given order."""
 
     def _get_train_sampler(self, *_: object) -> torch.utils.data.Sampler:
         return torch.utils.data.SequentialSampler(self.train_dataset)
@@ -212,7 +227,7 @@ class InOrder(transformers.Trainer):
 
 @contextlib.contextmanager
 def no_casts_to_fp32() -> Iterator[None]:
-    """Keep a float64 training in float64.
+    """Keep a float64 training in float64 within the block.
 
     Our loop casts vectors and logits to fp32, because autocast needs it.
     """
@@ -222,9 +237,9 @@ def no_casts_to_fp32() -> Iterator[None]:
 
 @contextlib.contextmanager
 def noted_masks() -> Iterator[list[tuple[torch.Tensor, ...]]]:
-    """Yield a list to which our loop's masked copies are added.
+    """Yield a list that collects the masked copies of our loop.
 
-    Each is padded ids, and their masked places.
+    Each element is a tuple of padded token ids and a mask of the masked positions, both (rows, tokens).
     """
     drawn: list[tuple[torch.Tensor, ...]] = []
     original = replicse.objective.mlm.masked_copy
@@ -245,12 +260,17 @@ def noted_masks() -> Iterator[list[tuple[torch.Tensor, ...]]]:
 
 
 def padded(rows: list[torch.Tensor]) -> torch.Tensor:
-    """Return rows of one length, padded with zeros."""
+    """Pad rows with zeros to the length of the longest row."""
     return nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
 
 def wikipedia(data: Path, count: int) -> list[str]:
-    """Return real sentences, of three words or more."""
+    """Return real sentences of at least three words.
+
+    Args:
+        data: the data folder.
+        count: the maximum number of sentences.
+    """
     with gzip.open(data / "wiki" / "enwiki_sentences.txt.gz", "rt", encoding="utf-8") as stream:
         lines = (line.strip() for line in stream)
         return [
@@ -267,15 +287,22 @@ def compared(
     dtype: torch.dtype = torch.float32,
     with_itself: bool = False,
 ) -> dict[str, Any]:
-    """Return the differences of losses and final weights of a case.
+    """Train a case with both loops; return differences of losses and weights.
 
-    `rounding` compares the plain training with itself, after its first weights were moved by one rounding of fp32.
+    Args:
+        name: a key of `CASES`.
+        size: the sizes of encoder and training.
+        lines: the sentences.
+        work: a folder for stores and models.
+        dtype: the data type of the weights. Default: float32.
+        with_itself: whether to compare the Trainer with itself, after its first weights were changed by one fp32
+            rounding. The result is in `rounding`. Default: False.
     """
     kind, head, told = CASES[name]
     folder, generator = models(size, lines, work / "models")
     told = json.loads(json.dumps(told).replace("GENERATOR", str(generator)))
     count = size.batch * size.steps
-    # A positive is the sentence without its last word, a hard negative another sentence.
+    # The positive is the sentence without its last word, the hard negative is another sentence.
     columns = {"text": lines[:count], "more": [line.rsplit(" ", 1)[0] for line in lines[:count]]}
     columns["other"] = lines[count : 2 * count]
     views = [view["column"] for view in told.get("views", [{"column": "text"}] * 2)]
@@ -305,7 +332,7 @@ def compared(
         objective: Any = ours.objectives[0]
         term = objective.terms[1]
         plain.attach(generator, term.head)
-        # It keeps its dropout in our loop, as in the released code; here it must not be random.
+        # Our loop keeps the generator's dropout on, as in the released code; here it should not be random.
         term.generator.backbone.set_dropout(0.0, 0.0)
     for module in (ours.model, ours.objectives, plain):
         module.to(dtype)
@@ -333,7 +360,14 @@ def compared(
 
 
 def apart(losses: list[float], weights: torch.Tensor, plain: Plain, before: torch.Tensor) -> dict[str, float]:
-    """Return how far a training is from the plain training from `before`."""
+    """Return the differences between a training and the plain training.
+
+    Args:
+        losses: list of the losses of the training.
+        weights: the final weights of the training.
+        plain: the plain model after training.
+        before: the weights before training.
+    """
     theirs = flat(plain)
     difference = torch.linalg.vector_norm(theirs - weights)
     return {
@@ -344,9 +378,9 @@ def apart(losses: list[float], weights: torch.Tensor, plain: Plain, before: torc
 
 
 def moved_by_a_rounding(plain: Plain) -> Plain:
-    """Return a copy with trainable weights moved by one unit of rounding.
+    """Copy a model, with each trainable weight changed by a rounding.
 
-    The unit is that of fp32; the sign is random.
+    The size of a change is one fp32 rounding, and the sign is random.
     """
     moved, drawn = copy.deepcopy(plain), torch.Generator().manual_seed(SEED)
     unit = torch.finfo(torch.float32).eps / 2
@@ -358,7 +392,16 @@ def moved_by_a_rounding(plain: Plain) -> Plain:
 
 
 def models(size: Size, lines: list[str], folder: Path) -> tuple[Path, Path]:
-    """Return folders of a random BERT and DistilBERT without dropout, cached."""
+    """Write a random BERT and a random DistilBERT without dropout.
+
+    Args:
+        size: the sizes of the encoder.
+        lines: the sentences to train the tokenizer on.
+        folder: the folder for both, used as a cache.
+
+    Returns:
+        The folders of the encoder and the generator.
+    """
     encoder, generator = folder / "encoder", folder / "generator"
     if not encoder.exists():
         torch.manual_seed(SEED)
@@ -379,7 +422,14 @@ def models(size: Size, lines: list[str], folder: Path) -> tuple[Path, Path]:
 
 
 def train_plain(model: Plain, size: Size, columns: list[list[str]], folder: Path) -> None:
-    """Train with the Trainer of `transformers` on the same rows in order."""
+    """Train with the Trainer of `transformers` on the same rows in order.
+
+    Args:
+        model: the model to train.
+        size: the sizes of the training.
+        columns: list of the sentences of each view.
+        folder: the folder of the tokenizer.
+    """
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
     encoded = [tokenizer(texts, truncation=True, max_length=size.length)["input_ids"] for texts in columns]
     order = np.random.default_rng([SEED, 0]).permutation(len(columns[0]))
@@ -399,7 +449,7 @@ def train_plain(model: Plain, size: Size, columns: list[list[str]], folder: Path
 
 
 def loaded(head: nn.Module, other: nn.Module) -> nn.Module:
-    """Return a head with the weights of another head, in its order."""
+    """Copy the weights of another head in order, and return the head."""
     with torch.no_grad():
         for own, theirs in zip(head.parameters(), other.parameters(), strict=True):
             own.copy_(theirs)
@@ -414,12 +464,12 @@ def flat(model: Any, head: nn.Module | None = None) -> torch.Tensor:
 
 
 def differences(case: dict) -> str:
-    """Return the two differences of a case in words."""
+    """Format the two differences of a case."""
     return f"loss {case['loss_difference']:.0e}, weights {case['weight_difference']:.0e}"
 
 
 def lines_of(found: dict) -> Iterator[dict]:
-    """Yield the lines of the table."""
+    """Yield the rows of the record's table."""
     goal, size = found["goal"], found["encoder"]
     for name, case in found["cases"].items():
         what, ours, peer = name, differences(case), ""
@@ -440,7 +490,7 @@ def lines_of(found: dict) -> Iterator[dict]:
 
 
 def main() -> None:
-    """Compare all cases at the sizes of BERT-base and write the record."""
+    """Compare all cases at the size of BERT-base and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--length", type=int, default=16)

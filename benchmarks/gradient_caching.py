@@ -1,8 +1,9 @@
-"""Peak memory and time of steps of batch 512, in three ways.
+"""Peak memory and time of steps of batch size 512, in three ways.
 
-Encoded at once, in chunks of 64 rows, and by two processes. Every case is a separate process on the same real sentences
-and the same random encoder (6 layers x 384, length 32, dropout 0.1, one thread a process). `beyond_start_mib` is the
-memory of the steps beyond encoder, stores and libraries; for two processes it is the first's.
+The batch is encoded at once, in chunks of 64 rows, or by two processes. Each case runs in a separate process, with the
+same real sentences and the same random encoder (6 layers x 384, length 32, dropout 0.1, one thread per process).
+`beyond_start_mib` is the memory of the steps in addition to encoder, stores and libraries. For two processes, it is the
+memory of the first process.
 """
 
 import argparse
@@ -23,7 +24,12 @@ CASES = {"whole": [], "chunks": ["--chunk", str(CHUNK)], "two_processes": ["--pr
 
 
 def prepare(data: Path, work: Path) -> dict:
-    """Write store and tokenizer; return the job."""
+    """Write a store and a tokenizer, and return the specification of the job.
+
+    Args:
+        data: the data folder.
+        work: the folder to write to.
+    """
     from replicse.data.corpora import read_corpus
     from replicse.data.store import write_store
     from replicse.data.tokenizer import train_tokenizer
@@ -52,7 +58,13 @@ def prepare(data: Path, work: Path) -> dict:
 
 
 def measure(specification: str, work: Path, more: list[str]) -> None:
-    """Train, and write the steps' time and peak memory before and after."""
+    """Train, and write time per step, and peak memory before and after.
+
+    Args:
+        specification: the file with the specification of the job.
+        work: the folder for the results, in found.json.
+        more: list of additional arguments of the job.
+    """
     from replicse.cli import main
     from replicse.training.loop import Trainer
 
@@ -72,7 +84,7 @@ def measure(specification: str, work: Path, more: list[str]) -> None:
 
 
 def lines_of(found: dict) -> Iterator[dict]:
-    """Yield the lines of the table."""
+    """Yield the rows of the record's table."""
     whole, chunks = found["whole"], found["chunks"]
     yield row(
         f"batch {found['batch']} in chunks of {found['chunk']}, 6x384: MiB of its steps",

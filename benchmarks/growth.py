@@ -1,15 +1,16 @@
-"""Growth of cost: planning, graph and report by cells; other work by rows.
+"""Growth of costs with the number of cells, jobs and sentences.
 
     python benchmarks/growth.py [--quick] [--only plan dag report tokenise evaluate] [--most dag=3 tokenise=300000]
     python benchmarks/growth.py --figure
 
-Tokenising and evaluating depend on rows. Studies of up to 30 times today's cells are generated (`made_study.py`); the
-largest graph has 50,000 jobs. Sentences are real, and repeated beyond 240,000. Planning, graph, report and tokenising
-on one core are CPU seconds, the others wall-clock time. Tokenising alternates between its sizes, and the minimum of
-each counts, because other processes only add to it.
+Planning, Snakemake's graph and the report depend on cells. They are measured on generated studies (`made_study.py`) of
+up to 30 times the cells of the papers; the largest graph has 50,000 jobs. Tokenising and evaluation depend on
+sentences, which are real, and repeated if there are more than 240,000. Costs are CPU seconds, except for tokenising on
+two cores, which is wall-clock time. Tokenising alternates between sizes, and the minimum time of each size is used,
+because other processes can only increase it.
 
-`power` is the slope of the last two points on log-log axes: 1 is linear. Writes the figure
-benchmarks/results/growth.png from the record; `--figure` only draws it again.
+`power` is the slope between the last two points on log-log axes; 1 is linear. Creates the figure
+benchmarks/results/growth.png from the record. With `--figure`, only the figure is created.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from typing import Any
 from made_study import measured, peak_mib
 from record import RESULTS, SIZES, data_root, row, sentences, timed, write_encoder, write_record
 
-# Each tenfold takes minutes, so the graph and the report stop earlier.
+# A factor of 10 takes minutes, so the graph and the report stop earlier.
 FACTORS = {"plan": (1, 3, 10, 30), "dag": (1, 3, 12), "report": (1, 3, 10)}
 MOST = {"plan": 30, "dag": 12, "report": 10, "tokenise": 1_000_000, "evaluate": 1.0}
 QUICK = {"plan": 3, "dag": 1, "report": 1, "tokenise": 30_000, "evaluate": 0.3}
@@ -50,9 +51,16 @@ UNITS = {
 
 
 def of_studies(what: str, most: float) -> dict[str, list[list[float]]]:
-    """Return points (size, cost) of planning, the graph, or the report.
+    """Measure planning, the graph, or the report on studies of several sizes.
 
-    The graph includes its memory, the report its pages.
+    For the graph, the result also contains peak memory, and for the report, the size of all pages.
+
+    Args:
+        what: "plan", "dag" or "report".
+        most: the maximum factor of the number of cells.
+
+    Returns:
+        Dict from kinds of costs to lists of points [size, cost].
     """
     found: dict[str, list[list[float]]] = {}
     for factor in FACTORS[what]:
@@ -70,9 +78,13 @@ def of_studies(what: str, most: float) -> dict[str, list[list[float]]]:
 
 
 def tokenised(most: float) -> dict[str, Any]:
-    """Return points of tokenising into a store, and peak memory.
+    """Measure tokenising into a store, on one core and on two.
 
-    On one core and on two.
+    Args:
+        most: the maximum number of sentences.
+
+    Returns:
+        Dict from kinds of costs to lists of points [sentences, cost]. The costs are seconds and peak memory in MiB.
     """
     sizes = [rows for rows in TOKENISED if rows <= most]
     taken: dict[tuple[str, int], list[dict[str, float]]] = {}
@@ -97,7 +109,11 @@ def tokenised(most: float) -> dict[str, Any]:
 
 
 def tokenise(rows: int) -> None:
-    """Tokenise sentences in this process; print seconds and memory."""
+    """Tokenise sentences in this process; print seconds and memory as JSON.
+
+    Args:
+        rows: the number of sentences.
+    """
     from replicse.data.store import write_store
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -110,9 +126,12 @@ def tokenise(rows: int) -> None:
 
 
 def evaluated(most: float) -> dict[str, list[list[float]]]:
-    """Return points of evaluating more and more of the STS datasets.
+    """Measure the evaluation of growing shares of the STS datasets.
 
-    The encoder is 2x128, on one thread.
+    The encoder has 2 layers and width 128, and uses one thread.
+
+    Args:
+        most: the maximum share of the pairs.
     """
     import torch
     from evaluation import part_of
@@ -142,13 +161,20 @@ def evaluated(most: float) -> dict[str, list[list[float]]]:
 
 
 def power(points: list[list[float]]) -> float | None:
-    """Return the slope of the last two points on log-log axes."""
+    """Return the slope between the last two points on log-log axes.
+
+    Args:
+        points: list of points [size, cost].
+
+    Returns:
+        The slope, or None if there is only one point.
+    """
     slopes = [math.log(b[1] / a[1]) / math.log(b[0] / a[0]) for a, b in pairwise(points)]
     return round(slopes[-1], 2) if slopes else None
 
 
 def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the lines of the table."""
+    """Yield the rows of the record's table."""
     for name, (unit, label) in UNITS.items():
         if points := found["points"].get(name):
             slope = found["power"][name]
@@ -163,7 +189,12 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def draw(points: dict[str, list[list[float]]], out: Path) -> None:
-    """Draw each cost by size on log-log axes, with a linear reference."""
+    """Plot each cost by size on log-log axes, with a linear reference.
+
+    Args:
+        points: dict from kinds of costs to lists of points [size, cost].
+        out: the file to write.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -202,9 +233,10 @@ def draw(points: dict[str, list[list[float]]], out: Path) -> None:
 
 
 def bound(text: str) -> tuple[str, float]:
-    """Return kind and largest size from `kind=size`, or raise ValueError.
+    """Parse a string such as "dag=3" into a kind of cost and the maximum size.
 
-    For any other text or kind.
+    Raises:
+        ValueError: if the string has another format or the kind is unknown.
     """
     what, most = text.split("=")
     if what not in MOST:
@@ -213,7 +245,7 @@ def bound(text: str) -> tuple[str, float]:
 
 
 def main() -> None:
-    """Measure, write the record, and draw it."""
+    """Measure, write the record, and create the figure."""
     if sys.argv[1:2] == ["--worker"]:
         tokenise(int(sys.argv[2]))
         return

@@ -1,11 +1,11 @@
 """The long fault test: SIGKILLs at random moments of a small study.
 
     python benchmarks/kills.py --kills 1000
-    python benchmarks/kills.py --kills 1000 --minutes 15    # ends after the round in which the time is over
+    python benchmarks/kills.py --kills 1000 --minutes 15    # stops after the round in which the time is over
 
-A round is one study from nothing: a kill in each stage, then to its end, then a comparison with an undisturbed study,
-byte for byte. `--side-by-side` sets how many studies run at a time, each in a separate folder, because a start waits
-more than it works. The record contains the number of kills.
+A round starts a study from scratch, kills it in each stage, completes it, and compares all files with the files of an
+uninterrupted study, byte for byte. `--side-by-side` sets the number of parallel studies, each in a separate folder,
+because a start mostly waits. The record contains the number of kills.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from record import row, write_record
 
 
 def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the lines of the table."""
+    """Yield the rows of the record's table."""
     yield row(
         f"killing a small study at random moments: files that differ after {found['kills']:,} kills",
         f"{len(found['unequal_files'])}",
@@ -32,8 +32,8 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def main() -> int:
-    """Kill, write the record, and return 1 if a table differs."""
-    import small_study  # of the tests, which `record` puts on the path
+    """Kill studies, write the record, and return 1 if a file differs."""
+    import small_study  # a module of the tests; `record` adds their folder to the path
     from random_kills import STAGES, VICTIMS, Kills, side_by_side
 
     parser = argparse.ArgumentParser(description=__doc__)

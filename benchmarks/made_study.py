@@ -1,10 +1,10 @@
-"""Generated studies of any size: cost of planning, graph and report.
+"""Generated studies of any size, to measure planning, graph and report.
 
     python benchmarks/made_study.py FOLDER FACTOR plan|dag|judge|report
 
-A factor of 1 has about as many cells as the shipped papers (4,000): seven papers of five tables of 20 rows, each with a
-separate run under three seeds, and 6 columns. Prints CPU seconds, peak memory and sizes as JSON. The PDF is left out,
-because TeX creates it.
+With a factor of 1, a study has about as many cells as the papers in workflow/papers (4,000): seven papers of five
+tables of 20 rows and 6 columns. Each row has a separate run with three seeds. Prints CPU seconds, peak memory and sizes
+as JSON. The PDF is not created, because TeX does that.
 """
 
 import json
@@ -27,13 +27,18 @@ COLUMNS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B")
 
 
 def write_study(folder: Path, factor: int) -> None:
-    """Write workflow and config of a study into an empty folder."""
+    """Write the workflow and the config of a study into an empty folder.
+
+    Args:
+        folder: the empty folder.
+        factor: the number of papers, divided by 7.
+    """
     from made_up import write_paper
 
     workflow = folder / "workflow"
     workflow.mkdir(parents=True)
     for path in (ROOT / "workflow").iterdir():
-        # The record contains cells of the papers.
+        # The record is excluded, because it contains cells of the papers.
         if path.name not in ("papers", "record"):
             (workflow / path.name).symlink_to(path)
     for name in ("Snakefile", "src"):
@@ -50,7 +55,7 @@ def _table(paper: int, table: int) -> dict[str, Any]:
     columns = [{"id": name.lower(), "label": name, "metric_path": f"sts/{name}/all"} for name in COLUMNS]
     rows = []
     for row in range(ROWS):
-        # Different rates, so that no two rows share a run.
+        # The learning rates differ, so that rows do not share a run.
         rate = 1e-5 + 1e-9 * (row + ROWS * (table + TABLES * paper))
         rows.append(
             {
@@ -76,23 +81,20 @@ def _score(*key: object) -> float:
 
 
 def planned() -> Any:
-    """Return the plan of the study in the working directory."""
+    """Compile the study in the working directory."""
     from replicse.compile.compiler import compile_study
 
     return compile_study(yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")), Path("workflow"))
 
 
 def plan() -> dict[str, Any]:
-    """Plan the study."""
+    """Plan the study; return the number of cells and runs."""
     found = planned()
     return {"cells": sum(map(len, found.cells.values())), "runs": len(found.runs)}
 
 
 def dag() -> dict[str, Any]:
-    """Build the graph of the study with Snakemake; return jobs and memory.
-
-    The memory is the peak.
-    """
+    """Create the study's graph with Snakemake; return jobs and peak memory."""
     done = subprocess.run(
         [sys.executable, "-m", "replicse", "run", "-n", "--cores", "2"],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=True,
@@ -103,7 +105,7 @@ def dag() -> dict[str, Any]:
 
 
 def judge() -> dict[str, Any]:
-    """Tabulate and judge invented evaluations, and write the report's inputs."""
+    """Tabulate and judge random evaluations, and write the report's inputs."""
     from made_up import write_scores
 
     from replicse.compile.study_record import describe_study
@@ -132,7 +134,7 @@ def judge() -> dict[str, Any]:
 
 
 def report() -> dict[str, Any]:
-    """Write the report from the results of `judge`; return its page sizes."""
+    """Write the report from the results of `judge`; return page sizes."""
     from replicse.cli.render import study_facts, write_all
     from replicse.compile.paths import Paths
     from replicse.files import read_json
@@ -166,9 +168,17 @@ def peak_mib() -> float:
 
 
 def measured(folder: Path, factor: int, what: str) -> dict[str, Any]:
-    """Return the cost of one part of a study, in a separate process.
+    """Measure a part of a study in a separate process.
 
-    A report needs earlier results of judging.
+    A report needs the results of `judge`, which therefore runs first.
+
+    Args:
+        folder: the folder of the study, created if it does not exist.
+        factor: the size of the study.
+        what: "plan", "dag", "judge" or "report".
+
+    Returns:
+        Dict with `seconds`, `peak_mib` and the facts of the part.
     """
     if what == "report":
         measured(folder, factor, "judge")
@@ -179,7 +189,7 @@ def measured(folder: Path, factor: int, what: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run one part in this process, and print its cost."""
+    """Run a part in this process and print the cost as JSON."""
     folder, factor, what = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     if not (folder / "config.yaml").exists():
         write_study(folder, factor)

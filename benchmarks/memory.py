@@ -2,8 +2,9 @@
 
     python benchmarks/memory.py [--quick] [--only NAME ...]
 
-Each part runs in a separate process. A bound holds on any machine, libraries included (torch and `transformers` take
-250 to 400 MiB). The record lists exceeded bounds, and the exit code is 1 then. Times do not matter here.
+Each part runs in a separate process. The bounds apply to any machine and include libraries (torch and `transformers`
+need 250 to 400 MiB). The record lists exceeded bounds. If there are any, the exit code is 1. This benchmark does not
+measure time.
 """
 
 import argparse
@@ -22,7 +23,13 @@ from record import HAS_BF16, RESULTS, SIZES, data_root, row, sentences, write_en
 
 
 def train(work: Path, size: str, precision: str) -> None:
-    """Train five steps of batch 64, length 32."""
+    """Train five steps of batch size 64 and length 32.
+
+    Args:
+        work: a folder for the encoder and the training.
+        size: a key of `SIZES`, such as "6x384".
+        precision: the precision, such as "fp32".
+    """
     import torch
     from training_limit import Bench
 
@@ -31,7 +38,12 @@ def train(work: Path, size: str, precision: str) -> None:
 
 
 def evaluate(work: Path, share: float) -> None:
-    """Evaluate the STS datasets with a 6x384 encoder, keeping every vector."""
+    """Evaluate the STS datasets with a 6x384 encoder, keeping all vectors.
+
+    Args:
+        work: the folder of the encoder.
+        share: the share of the pairs to use.
+    """
     import torch
     from evaluation import part_of
 
@@ -46,7 +58,12 @@ def evaluate(work: Path, share: float) -> None:
 
 
 def whiten(rows: int, width: int) -> None:
-    """Fit whitening on random vectors, and apply it to 10,000 of them."""
+    """Fit whitening on random vectors, and apply it to 10,000 of them.
+
+    Args:
+        rows: the number of vectors.
+        width: the number of dimensions.
+    """
     from replicse.encoder.baselines.postprocess import Whitening
 
     vectors = np.random.default_rng(0).standard_normal((rows, width), dtype=np.float32)
@@ -54,14 +71,19 @@ def whiten(rows: int, width: int) -> None:
 
 
 def spread() -> None:
-    """Measure uniformity on as many vectors as STS-B has sentence slots."""
+    """Compute uniformity of as many vectors as STS-B has sides of pairs."""
     from replicse.evaluation.geometry import normalised, uniformity
 
     uniformity(normalised(np.random.default_rng(0).standard_normal((17_256, 768), dtype=np.float32)))
 
 
 def tokenise(work: Path, rows: int) -> None:
-    """Tokenise sentences into a store."""
+    """Tokenise sentences into a store.
+
+    Args:
+        work: a folder for the tokenizer and the store.
+        rows: the number of sentences.
+    """
     from replicse.data.store import write_store
 
     folder = write_encoder(work / "2x128", *SIZES["2x128"])
@@ -70,10 +92,17 @@ def tokenise(work: Path, rows: int) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """A measured action, and its bound in MiB with the reason.
+    """An action to measure, with a bound.
 
-    `quick` is the action of a quick run. Another process writes the encoder of a size before, because creating it takes
-    more memory than opening it.
+    Args:
+        what: the name of the case in the table.
+        bound: the maximum memory in MiB.
+        why: the reason for the bound.
+        do: the action. Default: None, for a part of a study.
+        quick: the action of a quick run. Default: the same action.
+        study: the part of a generated study to run instead, such as "plan".
+        encoder: the size of an encoder that another process writes first, because creating an encoder needs more memory
+            than loading it.
     """
 
     what: str
@@ -117,13 +146,18 @@ CASES = {
     "plan": Case("plan of ten times today's cells", 500, "10 kB a cell", study="plan"),
     "report": Case("all pages of ten times today's cells", 1000, "24 kB a cell", study="report"),
 }  # fmt: skip
-# Cases that a quick run omits: they take minutes, or more memory than many machines have.
+# A quick run skips these cases, because they take minutes or more memory than many machines have.
 LONG = ("train-12x768", "report")
 SLOW = () if HAS_BF16 else ("train-6x384-bf16",)
 
 
 def measure(name: str, quick: bool) -> dict[str, Any]:
-    """Return peak, bound and whether the peak is above it."""
+    """Measure a case; return a dict of peak memory and bound.
+
+    Args:
+        name: a key of `CASES`.
+        quick: whether to run the smaller action.
+    """
     case = CASES[name]
     with tempfile.TemporaryDirectory(prefix="replicse-memory-") as work:
         if case.study:
@@ -142,7 +176,7 @@ def measure(name: str, quick: bool) -> dict[str, Any]:
 
 
 def lines_of(found: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the lines of the table."""
+    """Yield the rows of the record's table."""
     for case in found.values():
         part = " (a part, in a quick run)" if case["smaller"] else ""
         goal = f"{case['bound_mib']:,}"
@@ -150,10 +184,7 @@ def lines_of(found: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def main() -> int:
-    """Measure the cases in turn and write the record; return 1 on failure.
-
-    A failure is an exceeded bound.
-    """
+    """Measure the cases and write the record; return 1 if a bound is exceeded."""
     if sys.argv[1:2] == ["--encoder"]:
         size, work = sys.argv[2:]
         write_encoder(Path(work) / size, *SIZES[size])

@@ -1,6 +1,6 @@
 """The trainer of sentence-transformers, for comparison.
 
-It uses the same encoder and sentences.
+It trains the same encoder on the same sentences.
 """
 
 import contextlib
@@ -21,9 +21,17 @@ ROLES = ("anchor", "positive", "negative")
 
 @dataclass(frozen=True)
 class SentenceTransformersPeer:
-    """SentenceTransformerTrainer on an encoder's folder.
+    """SentenceTransformerTrainer with InfoNCE at temperature 0.05, and AdamW.
 
-    InfoNCE at temperature 0.05 on position 0, AdamW.
+    The sentence vector is the vector of position 0.
+
+    Args:
+        folder: the folder of the encoder.
+        device: the device to train on.
+        precision: "fp32", "bf16" or "fp16".
+        length: the maximum number of tokens of a sentence.
+        work: a folder for the trainer's files.
+        clock: function that returns a time in seconds. Default: the wall clock, after the device has finished its work.
     """
 
     folder: Path
@@ -36,10 +44,19 @@ class SentenceTransformersPeer:
     def times(
         self, columns: Sequence[Sequence[str]], rows: int, steps: int, seconds: float = float("inf")
     ) -> list[float]:
-        """Return when each step ended; stop after a number of seconds.
+        """Train, and return the time at the end of each step.
 
-        The default clock is the wall clock. Raises ImportError if sentence-transformers or its `datasets` is not
-        installed.
+        Args:
+            columns: the sentences of each view.
+            rows: the batch size.
+            steps: the maximum number of steps.
+            seconds: the time after which to stop. Default: no limit.
+
+        Returns:
+            List of times in seconds.
+
+        Raises:
+            ImportError: if sentence-transformers or its dependency `datasets` is not installed.
         """
         from datasets import Dataset
         from sentence_transformers import (
@@ -75,7 +92,7 @@ class SentenceTransformersPeer:
             fp16=self.precision == "fp16",
             disable_tqdm=True,
         )
-        arguments._n_gpu = 1  # otherwise it would split a batch over all visible GPUs
+        arguments._n_gpu = 1  # otherwise the trainer splits a batch over all visible GPUs
         trainer = SentenceTransformerTrainer(
             model=model,
             args=arguments,
@@ -83,6 +100,6 @@ class SentenceTransformersPeer:
             loss=losses.MultipleNegativesRankingLoss(model, scale=20.0),
             callbacks=[Noting()],
         )
-        with contextlib.redirect_stdout(sys.stderr):  # it prints its time
+        with contextlib.redirect_stdout(sys.stderr):  # the trainer prints a summary
             trainer.train()
         return times

@@ -1,8 +1,8 @@
-"""The limit of an encoder on a machine: the rate and number of products.
+"""The limit of an encoder on a machine: rate and number of products.
 
-The rate is that of matrix products of the encoder's shapes. A limit is the time of the products alone, with products of
-attention counted at the rate of the linear layers; copies, element-wise work, tokenising and the optimiser count as
-free.
+The rate is measured on matrix products of the encoder's shapes. The limit is the time of the products only. Products of
+attention are counted at the rate of the linear layers. Copies, elementwise operations, tokenising and the optimiser are
+not included.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,15 +19,25 @@ ROWS = 64
 
 
 def products(hidden: int) -> list[tuple[int, int]]:
-    """Return inputs and outputs of a layer's linear maps."""
+    """Return a list of (input size, output size) of a layer's linear maps.
+
+    Args:
+        hidden: the width of the encoder.
+    """
     return [(hidden, 3 * hidden), (hidden, hidden), (hidden, 4 * hidden), (4 * hidden, hidden)]
 
 
 def operations(lengths: Sequence[int], layers: int, hidden: int, first_only: bool) -> float:
-    """Return the floating-point operations of a forward pass' products.
+    """Return the number of floating-point operations of a forward pass.
 
-    The rows have the given lengths. `first_only` omits unused products of the last layer if only position 0 is used:
-    all except its keys and values.
+    Only matrix products are counted.
+
+    Args:
+        lengths: the number of tokens of each row.
+        layers: the number of layers.
+        hidden: the width of the encoder.
+        first_only: whether only position 0 is used. If so, all products of the last layer are skipped for other
+            positions, except keys and values.
     """
     tokens, squares, rows = sum(lengths), sum(length**2 for length in lengths), len(lengths)
     whole = 24 * hidden**2 * tokens + 4 * hidden * squares
@@ -36,10 +46,14 @@ def operations(lengths: Sequence[int], layers: int, hidden: int, first_only: boo
 
 
 def libraries(left: Tensor, right: Tensor) -> dict[str, Callable[[], object]]:
-    """Return functions for left @ right by library; fp32 on a CPU has three.
+    """Return a dict from libraries to functions that compute `left @ right`.
 
-    torch uses the BLAS it was built with (MKL), `F.linear` of an mkldnn tensor uses oneDNN, and numpy uses OpenBLAS.
-    oneDNN's copies in and out of its layout are counted.
+    For fp32 on a CPU, there are three libraries. torch uses the default BLAS (MKL), `F.linear` of an mkldnn tensor uses
+    oneDNN, and numpy uses OpenBLAS. Copies into and out of the layout of oneDNN are included.
+
+    Args:
+        left: a matrix, (rows, inner).
+        right: a matrix, (inner, columns).
     """
     found: dict[str, Callable[[], object]] = {"torch": partial(torch.mm, left, right)}
     if left.device.type == "cpu" and left.dtype == torch.float32:
@@ -50,11 +64,17 @@ def libraries(left: Tensor, right: Tensor) -> dict[str, Callable[[], object]]:
 
 
 class Rates:
-    """The best measured rate of a machine's products, by precision.
+    """The best measured rates of a machine's products, by precision.
 
-    In operations a second. The rate of fp32 is that of the fastest of `libraries` for each product. `measure` is called
-    repeatedly between the compared measurements, so that both see the same machine. `clock` is the clock of those
-    measurements: by default the wall clock, or for example the CPU time of this process.
+    Rates are in operations per second. The fp32 rate uses the fastest of `libraries` for each product. `measure` should
+    be called several times between the measurements to compare, so that both run under the same conditions.
+
+    Args:
+        hidden: the width of the encoder.
+        rows: the number of tokens of a batch.
+        backward: whether to include the products of the backward pass.
+        device: the device. Default: the CPU.
+        clock: function that returns a time in seconds, such as `time.process_time`. Default: the wall clock.
     """
 
     KINDS = {
@@ -76,11 +96,16 @@ class Rates:
         self.device = device or torch.device("cpu")
         self.clock = clock or partial(waited_for, self.device)
         self.rows = max(ROWS, rows // ROWS * ROWS)
-        # The best time of each product, by precision, library and product.
+        # The minimum time of each product, by precision, library and product.
         self.seconds: dict[tuple[str, str], dict[tuple[int, int], float]] = {}
 
     def measure(self, kinds: Sequence[str] = ("fp32", "bf16"), repeats: int = 3) -> None:
-        """Time each product several times."""
+        """Time each product several times.
+
+        Args:
+            kinds: list of keys of `KINDS`. Default: "fp32" and "bf16".
+            repeats: the number of measurements of a product. Default: 3.
+        """
         for kind in kinds:
             dtype, precision = self.KINDS[kind]
             torch.set_float32_matmul_precision(precision)
@@ -103,12 +128,12 @@ class Rates:
 
     @property
     def operations(self) -> int:
-        """Return the operations of all products of a layer."""
+        """Return the number of operations of all products of a layer."""
         forward = 2 * self.rows * sum(inputs * outputs for inputs, outputs in self.shapes)
         return forward * (3 if self.backward else 1)
 
     def rates_by_library(self) -> dict[str, float]:
-        """Return each library's rate over a layer's fp32 products, in GFLOP/s."""
+        """Return a dict from libraries to fp32 rates, in GFLOP/s."""
         rates = {}
         for (kind, library), seconds in self.seconds.items():
             if kind == "fp32":
@@ -116,11 +141,17 @@ class Rates:
         return rates
 
     def rate(self, kind: str) -> float:
-        """Return operations a second over all products of a layer, each by its fastest library."""
+        """Return operations per second over all products of a layer.
+
+        Each product uses the fastest library.
+
+        Args:
+            kind: a key of `KINDS`.
+        """
         timings = [seconds for (name, _), seconds in self.seconds.items() if name == kind]
         return self.operations / sum(min(seconds[product] for seconds in timings) for product in timings[0])
 
     def record(self) -> dict[str, float]:
-        """Return the rates in GFLOP/s."""
+        """Return a dict from precisions to rates, in GFLOP/s."""
         kinds = dict.fromkeys(kind for kind, _ in self.seconds)
         return {kind: round(self.rate(kind) / 1e9, 1) for kind in kinds}

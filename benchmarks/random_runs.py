@@ -1,6 +1,6 @@
 """Trainings of random encoders on random sentences, for the rehearsal.
 
-Its checks and rates use them.
+The rehearsal uses them for checks and rates.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ VIEWS = ("anchor", "positive", "negative")
 
 
 class RecordingTrainer(Timed):
-    """A trainer that keeps the losses, and the gradients of the first step."""
+    """A trainer that stores all losses and the gradients of the first step."""
 
     losses: list[float]
     gradients: torch.Tensor
@@ -49,7 +49,15 @@ class RecordingTrainer(Timed):
 
 @dataclass
 class RandomRuns:
-    """Trainings on a device, with a folder for their files."""
+    """Trainings of random encoders on a device.
+
+    Args:
+        work: a folder for encoders, stores and states.
+        device: the device.
+
+    Raises:
+        BadInput: if the device is a GPU and torch does not find a GPU.
+    """
 
     work: Path
     device: torch.device
@@ -67,9 +75,9 @@ class RandomRuns:
 
     @property
     def precision(self) -> str:
-        """Return the precision for training on a device.
+        """Return the default training precision of the device.
 
-        fp32 on a CPU, bf16 on a GPU, fp16 on a GPU without bf16.
+        It is fp32 on a CPU, bf16 on a GPU, and fp16 on a GPU without bf16.
         """
         if not self.on_gpu:
             return "fp32"
@@ -78,7 +86,10 @@ class RandomRuns:
     def train_small(
         self, parts: Parts, steps: int = 2, dropout: float = 0.0, precision: str = "fp32"
     ) -> RecordingTrainer:
-        """Return the trainer of a finished small run with hard negatives."""
+        """Train a small run with hard negatives, and return the trainer.
+
+        For the arguments, see `small_trainer`.
+        """
         trainer = self.small_trainer(parts, steps, dropout, precision)
         trainer.run()
         return trainer
@@ -86,7 +97,14 @@ class RandomRuns:
     def small_trainer(
         self, parts: Parts, steps: int = 2, dropout: float = 0.0, precision: str = "fp32"
     ) -> RecordingTrainer:
-        """Return the trainer of a small run with hard negatives, at its start."""
+        """Create a trainer of a small run with hard negatives.
+
+        Args:
+            parts: the chunks and processes of a batch.
+            steps: the number of steps. Default: 2.
+            dropout: the dropout rate. Default: 0.
+            precision: the precision. Default: "fp32".
+        """
         run = self.small_run(steps, dropout, precision)
         trainer: RecordingTrainer = self.trainer(
             RecordingTrainer, run, self.texts_of(run), float("inf"), parts
@@ -94,20 +112,31 @@ class RandomRuns:
         return trainer
 
     def small_run(self, steps: int = 2, dropout: float = 0.0, precision: str = "fp32") -> Run:
-        """Return a run of a small encoder on triples with hard negatives."""
+        """Create a run of a small encoder on triples with hard negatives.
+
+        Args:
+            steps: the number of steps. Default: 2.
+            dropout: the dropout rate. Default: 0.
+            precision: the precision. Default: "fp32".
+        """
         rates = {"dropout": {"hidden": dropout, "attention": dropout}}
         return self.run(SMALL, 16, steps, VIEWS, precision=precision, **rates)
 
     def texts_of(self, run: Run) -> dict[str, list[str]]:
-        """Return random sentences for each view of a run."""
+        """Return a dict from the columns of a run's views to random sentences."""
         count = run.optimisation.batch_size * 4
         columns = [view.column for view in run.views]
         return {column: self.bench.texts(LENGTH, count, place) for place, column in enumerate(columns)}
 
     def run(self, size: tuple[int, int], rows: int, steps: int, columns: tuple[str, ...], **more: Any) -> Run:
-        """Return a run of InfoNCE on some columns.
+        """Create a run of InfoNCE.
 
-        The encoder has the given layers and width.
+        Args:
+            size: the number of layers and the width of the encoder.
+            rows: the batch size.
+            steps: the number of steps.
+            columns: the names of the columns of the views.
+            more: additional keys of the run, or replacements of default keys.
         """
         return Run.of(
             {
@@ -124,7 +153,12 @@ class RandomRuns:
         )
 
     def job(self, run: Run, texts: Mapping[str, list[str]]) -> TrainJob:
-        """Write the stores of a run; return its job."""
+        """Write the stores of a run, and return the job.
+
+        Args:
+            run: the run.
+            texts: dict from columns to sentences.
+        """
         stores = {name: self.work / f"store-{name}" for name in texts}
         for name, column in texts.items():
             write_store(stores[name], column, self.bench.tokenizer, LENGTH, {})
@@ -139,14 +173,22 @@ class RandomRuns:
         seconds: float,
         parts: Parts | None = None,
     ) -> Any:
-        """Return a trainer of a run on some texts, which stops after some seconds."""
+        """Create a trainer of a run.
+
+        Args:
+            kind: the class of the trainer.
+            run: the run.
+            texts: dict from columns to sentences.
+            seconds: the time after which to stop.
+            parts: the chunks and processes of a batch. Default: one pass in one process.
+        """
         return kind(
             self.job(run, texts), self.work, self.work / "out", self.work / "state", self.device,
             save_every_seconds=float("inf"), seconds=seconds, parts=parts or Parts(),
         )  # fmt: skip
 
     def folder(self, layers: int, hidden: int) -> Path:
-        """Return the folder of a random encoder, cached."""
+        """Return the folder of a random encoder, created if it is missing."""
         folder = self.work / f"encoder-{layers}-{hidden}"
         if not folder.exists():
             torch.manual_seed(0)
@@ -157,10 +199,14 @@ class RandomRuns:
         return folder
 
     def open(self, size: tuple[int, int]) -> Backbone:
-        """Return the random encoder of some layers and width, on the device."""
+        """Load a random encoder onto the device.
+
+        Args:
+            size: the number of layers and the width.
+        """
         return open_backbone(self.folder(*size)).to(self.device)
 
     def tokens(self, lengths: list[int]) -> TokenBatch:
-        """Return rows of these lengths, of random tokens, on the CPU."""
+        """Return rows of random tokens with these lengths, on the CPU."""
         generator = np.random.default_rng(0)
         return TokenBatch.from_rows([generator.integers(5, 1000, length) for length in lengths])

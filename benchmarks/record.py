@@ -1,6 +1,6 @@
-"""Shared parts of the benchmarks: machine, timing, sentences and records.
+"""Shared functions of the benchmarks: machine, timing, data and records.
 
-A record contains `machine`, the measurements, and `rows`, which the README's table and `benchmarks/run` show.
+A record contains the measurements, `machine`, and `rows`. The table in the README and `benchmarks/run` show the rows.
 """
 
 import csv
@@ -30,29 +30,32 @@ if TYPE_CHECKING:
 
 
 def kind(facts: Mapping[str, Any]) -> str:
-    """Return the kind of a processor, as a folder's name.
+    """Return the kind of a processor, as the name of a folder.
 
-    The vendor's name for it, then "amx" if it has AMX, or "avx2" if it has nothing beyond AVX2.
+    It is the vendor's name, followed by "amx" if the processor has AMX, or by "avx2" if it has AVX2 but not AVX-512.
+
+    Args:
+        facts: the dict of `hardware()`.
     """
     name, flags = re.sub(r"\(\w+\)| processor", "", facts["processor"].lower()), facts["kernel_flags"].split()
     most = ["amx"] * ("amx_bf16" in flags) + ["avx2"] * ("avx2" in flags and "avx512f" not in flags)
     return "-".join([*re.findall("[a-z0-9]+", name), *most])
 
 
-# One folder for each kind of processor, so that their records are separate.
+# The records of each kind of processor are in a separate folder.
 RECORDS = ROOT / "benchmarks" / "results"
 RESULTS = RECORDS / kind(hardware())
-# Whether the processor multiplies in bf16: otherwise products take at least ten times as long.
+# Whether the processor has bf16 products. Otherwise products take at least ten times as long.
 HAS_BF16 = bool({"amx_bf16", "avx512_bf16"} & set(hardware()["kernel_flags"].split()))
 
-# Measured first: the load of other processes, not of the benchmark itself.
+# The load is measured first, so that it does not include the benchmark.
 _LOAD = round(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
 
 
 def machine() -> dict[str, Any]:
-    """Return facts about machine, torch and commit.
+    """Return a dict of facts about the machine, torch and the commit.
 
-    Processor, cores, torch, commit, uncommitted changes, load at the start, and date.
+    The facts also include uncommitted changes, the load at the start, and the date.
     """
     facts, (revision, dirty) = hardware(), commit()
     return {
@@ -77,7 +80,17 @@ def row(
     goal: str = "",
     met: bool | None = None,
 ) -> dict[str, Any]:
-    """Return a row of the table; `met` is None if there is no goal."""
+    """Create a row of the table.
+
+    Args:
+        what: the description of the measurement, with its unit.
+        ours: our value.
+        peer: the value of the peer. Default: empty.
+        limit: the limit of the machine. Default: empty.
+        ratio: the ratio of the values. Default: empty.
+        goal: the goal. Default: empty.
+        met: whether the goal is met. Default: None, for a row without a goal.
+    """
     return {
         "what": what, "ours": ours, "peer": peer, "limit": limit, "ratio": ratio, "goal": goal, "met": met,
     }  # fmt: skip
@@ -88,7 +101,14 @@ def write_record(
 ) -> None:
     """Write a record atomically.
 
-    A bare name is a file of this kind of processor.
+    Args:
+        out: the file, or the name of a file of this kind of processor, without its extension.
+        content: the measurements.
+        rows: the rows of the table.
+        device: the name of the GPU. Default: the name of the processor.
+
+    Raises:
+        ValueError: if the content contains `machine` or `rows`.
     """
     if clash := {"machine", "rows"} & set(content):
         raise ValueError(f"{out}: {', '.join(clash)} of the content would be lost; call it otherwise")
@@ -101,7 +121,12 @@ Clock = Callable[[], float]
 
 
 def timed(action: Callable[[], Any], clock: Clock = time.perf_counter) -> tuple[float, Any]:
-    """Return the seconds of an action, and its result."""
+    """Run an action, and return seconds and result.
+
+    Args:
+        action: the function to call.
+        clock: function that returns a time in seconds. Default: the wall clock.
+    """
     start = clock()
     found = action()
     return clock() - start, found
@@ -113,9 +138,18 @@ def in_turn(
     warm_ups: int = 1,
     clock: Clock = time.perf_counter,
 ) -> dict[str, list[float]]:
-    """Return the seconds of each action; actions take turns.
+    """Time several actions in turn.
 
-    In each repeat they run one after the other, so that a busy machine slows all.
+    Each repeat runs all actions, so that other processes slow down all of them.
+
+    Args:
+        actions: dict from names to functions.
+        repeats: the number of measurements of each action.
+        warm_ups: the number of runs before the first measurement. Default: 1.
+        clock: function that returns a time in seconds. Default: the wall clock.
+
+    Returns:
+        Dict from names to lists of seconds.
     """
     seconds: dict[str, list[float]] = {name: [] for name in actions}
     for repeat in range(warm_ups + repeats):
@@ -127,13 +161,16 @@ def in_turn(
 
 
 def medians(seconds: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Return the median of each list."""
+    """Return a dict from names to the medians of their lists."""
     return {name: median(values) for name, values in seconds.items()}
 
 
 @functools.cache
 def data_root() -> Path:
-    """Return REPLICSE_DATA, or a folder of the embedded world if unset."""
+    """Return the data folder.
+
+    It is REPLICSE_DATA, or a temporary folder with the embedded data if this variable is not set.
+    """
     if os.environ.get("REPLICSE_DATA"):
         return Path(os.environ["REPLICSE_DATA"])
     from replicse.world.world import write_world
@@ -144,14 +181,17 @@ def data_root() -> Path:
 
 
 def data_name() -> str:
-    """Return the source of the sentences."""
+    """Return the source of the sentences: "real" or "embedded world"."""
     return "real" if os.environ.get("REPLICSE_DATA") else "embedded world"
 
 
 def sentences(count: int) -> list[str]:
-    """Return sentences of 8 to 60 words from Wikipedia or the embedded world.
+    """Return sentences of 8 to 60 words from Wikipedia.
 
-    They repeat if there are too few.
+    Sentences of the embedded data are used if Wikipedia's are missing. They are repeated if there are not enough.
+
+    Args:
+        count: the number of sentences.
     """
     real = data_root() / "wiki" / "enwiki_sentences.txt.gz"
     if real.exists():
@@ -164,7 +204,12 @@ def sentences(count: int) -> list[str]:
 
 
 def opened(folder: Path, pooling: str) -> "SentenceEncoder":
-    """Open a folder's encoder with our own engine."""
+    """Load the encoder of a folder with our own engine.
+
+    Args:
+        folder: the folder of the encoder.
+        pooling: the pooling, such as "cls".
+    """
     from replicse.encoder.sentence import SentenceEncoder
 
     encoder = SentenceEncoder.open(folder, pooling)
@@ -173,9 +218,12 @@ def opened(folder: Path, pooling: str) -> "SentenceEncoder":
 
 
 def triples(count: int) -> list[tuple[str, str, str]]:
-    """Return premise, entailment and contradiction of NLI.
+    """Return tuples of premise, entailment and contradiction from NLI.
 
-    They repeat if there are too few.
+    They are repeated if there are not enough.
+
+    Args:
+        count: the number of triples.
     """
     return list(itertools.islice(itertools.cycle(_triples()), count))
 
@@ -188,9 +236,15 @@ def _triples() -> list[tuple[str, str, str]]:
 
 
 def write_encoder(folder: Path, layers: int, hidden: int, heads: int) -> Path:
-    """Write a random BERT like `transformers`; return its folder.
+    """Write a BERT with random weights, and return the folder.
 
-    The vocabulary has 30,522 tokens.
+    It has the initialisation of `transformers` and a vocabulary of 30,522 tokens. An existing folder is not changed.
+
+    Args:
+        folder: the folder to write to.
+        layers: the number of layers.
+        hidden: the width.
+        heads: the number of attention heads.
     """
     import torch
     import transformers
@@ -217,5 +271,5 @@ def write_encoder(folder: Path, layers: int, hidden: int, heads: int) -> Path:
     return folder
 
 
-# The encoders in the tables of speed: layers, width, heads.
+# The encoders of the speed tables: layers, width, heads.
 SIZES = {"2x128": (2, 128, 2), "6x384": (6, 384, 6), "12x768": (12, 768, 12)}

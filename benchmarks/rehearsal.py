@@ -2,11 +2,11 @@
 
     python benchmarks/rehearsal.py [--device cuda] [--name NAME] [--threads 1] [--out FILE]
 
-It takes ten minutes on a GPU, without a network. It checks the device (terms in each precision, the encoder, attention,
-chunks, resuming, processes), runs a small study through the workflow, and measures rates and memory next to the
-estimates of `replicse plan` and `doctor`. On a CPU everything is smaller, and a row that needs a GPU is skipped with
-the reason. The JSON is build/rehearsal/<device>.json; the exit code is 1 if a row is out of its range. The rates of a
-GPU are also written to results/paper/throughput, where `replicse plan` reads them.
+It takes ten minutes on a GPU and does not use a network. It checks the device (terms in each precision, the encoder,
+attention, chunks, resuming, processes), runs a small study with the workflow, and compares rates and memory with the
+estimates of `replicse plan` and `doctor`. On a CPU, everything is smaller. Rows that need a GPU are then skipped, with
+the reason. The default output is build/rehearsal/<device>.json. The exit code is 1 if a row is out of range. The
+rates of a GPU are also written to results/paper/throughput, where `replicse plan` loads them.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from replicse.provenance.record import commit, computed, versions
 from replicse.runtime.devices import device_for
 
 WORKFLOW = ROOT / "workflow"
-# The embedded world's questions with their classes replace abstracts.
+# The suite uses classified questions of the embedded data instead of abstracts.
 CLASSIFIED = {"sets": {"questions": {"corpus": {"format": "transfer-sentences", "task": "TREC"}}}}
 ON_GPU = Extent(
     peer=Shape(12, 768, 128),
@@ -48,7 +48,7 @@ ON_GPU = Extent(
     study_steps=300,
     suites={"sts": {}, "transfer": {}, "knn": CLASSIFIED},
 )
-# About three minutes on two cores.
+# This takes about three minutes on two cores.
 ON_CPU = Extent(
     peer=Shape(6, 384, 32),
     steps=200,
@@ -64,7 +64,14 @@ ON_CPU = Extent(
 
 @dataclass
 class Rehearsal:
-    """All rows of a device, in a folder for their files."""
+    """All rows of a device.
+
+    Args:
+        work: a folder for temporary files.
+        device: the device.
+        extent: the sizes of the measurements.
+        device_name: the name of the device. Default: empty.
+    """
 
     work: Path
     device: torch.device
@@ -73,7 +80,7 @@ class Rehearsal:
     rates: StepRates = field(init=False)
 
     def __post_init__(self) -> None:
-        # Planning all papers loads the terms and suites of each.
+        # Compile all papers, because this loads their terms and suites.
         compile_study({"scale": "micro", "papers": "all", "seeds": [0]}, WORKFLOW)
         paper = compile_study({"scale": "paper", "papers": {"simcse": ["table5"]}, "seeds": [0]}, WORKFLOW)
         published = tuple(each for each in speeds(paper) if not each.when)
@@ -92,9 +99,12 @@ class Rehearsal:
         yield from run_checks({"suites": lambda: suite_rates(study.encoder, study.data, self.device, suites)})
 
     def speed(self, machine: Mapping[str, Any]) -> Speed:
-        """Return the measured rate in the format of `replicse benchmark`.
+        """Return the measured rates in the format of `replicse benchmark`.
 
-        In operations a second.
+        Rates are in operations per second.
+
+        Args:
+            machine: dict of facts about the machine.
         """
         return Speed(
             device=self.device_name,
@@ -108,9 +118,13 @@ class Rehearsal:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Rehearse row by row and write the JSON; return 1 if a row fails.
+    """Rehearse row by row and write the JSON file.
 
-    A row fails if its value is out of its range.
+    Args:
+        words: list of command-line arguments. Default: the arguments of this process.
+
+    Returns:
+        The exit code, which is 1 if the value of a row is out of its range.
     """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -9,16 +9,25 @@ from term_errors import NOT_FINITE
 
 from replicse.printable import columns
 
-MESSAGE = 300  # characters of an error in the note
+MESSAGE = 300  # maximum characters of an error in a note
 
 Verdict = Literal["ok", "outside", "skipped"]
-# The rows of a check, computed one after another.
+# A check returns rows, or yields them while they are computed.
 Check = Callable[[], "Iterable[Row]"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """Check, expected range, value, verdict, note and raw numbers."""
+    """A row of the table.
+
+    Args:
+        what: the check.
+        expected: the expected range.
+        value: the value here.
+        verdict: "ok", "outside" or "skipped".
+        note: an explanation. Default: empty.
+        numbers: dict of numbers for the JSON file. Default: empty.
+    """
 
     what: str
     expected: str
@@ -29,30 +38,47 @@ class Row:
 
 
 def within(what: str, value: float, limit: float, note: str = "", **numbers: Any) -> Row:
-    """Return the row of a value with an upper limit."""
+    """Create the row of a value with an upper limit.
+
+    Args:
+        what: the check.
+        value: the value.
+        limit: the maximum.
+        note: an explanation. Default: empty.
+        numbers: additional numbers for the JSON file.
+    """
     text = f"{value:.2g}" if value < NOT_FINITE else "not finite"
     return Row(what, f"≤ {limit:.3g}", text, judge(value <= limit), note, {"value": value, **numbers})
 
 
 def skipped(what: str, expected: str, reason: str) -> Row:
-    """Return the row of a check that cannot run here."""
+    """Create the row of a check that cannot run on this device.
+
+    Args:
+        what: the check.
+        expected: the expected range.
+        reason: why the check cannot run.
+    """
     return Row(what, expected, "", "skipped", reason)
 
 
 def judge(is_ok: bool) -> Verdict:
-    """Return the verdict of a check that ran."""
+    """Return the verdict "ok" or "outside"."""
     return "ok" if is_ok else "outside"
 
 
 def run_checks(checks: Mapping[str, Check]) -> Iterator[Row]:
-    """Yield the rows of some checks; a check that raises fails.
+    """Run checks and yield their rows.
 
-    Its row contains the error.
+    If a check raises an error, a failed row with the error is yielded.
+
+    Args:
+        checks: dict from names to checks.
     """
     for name, check in checks.items():
         try:
             yield from check()
-        except Exception as error:  # any error of a driver or a kernel
+        except Exception as error:  # drivers and kernels can raise any error
             message = " ".join(f"{type(error).__name__}: {error}".split())
             yield Row(name, "no error", "failed", "outside", message[:MESSAGE])
 

@@ -1,7 +1,7 @@
 """A small study at a scale derived from `paper`: Table 5, without network.
 
-The encoder has random weights, and is in the hub's cache in the layout of bert-base-uncased: old parameter names, a
-vocabulary, and a commit that the workspace pins. Sentences are the embedded ones.
+The encoder has random weights. It is in the hub's cache, in the layout of bert-base-uncased: old parameter names, a
+vocabulary, and a commit that the workspace pins. The sentences are from the embedded data.
 """
 
 import json
@@ -28,25 +28,26 @@ from replicse.world.world import write_world
 
 SCALE, ITEM, ENCODER = "rehearsal", "simcse/table5", "unsup-simcse-bert-base"
 HUB, COMMIT = "bert-base-uncased", "0123456789abcdef" * 2 + "01234567"
-# The authors' released checkpoint of this row, which is also in the item.
+# The checkpoint that the authors released for this row. The item contains it too.
 RELEASED = "princeton-nlp/unsup-simcse-bert-base-uncased"
 VOCABULARY, TOKENS = 30_522, 512
-# Names of each LayerNorm's weights in the hub's file.
+# The names of LayerNorm weights in the hub's file.
 OLD_NAMES = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
 WIKI = {"format": "lines", "file": "wiki/wiki.txt", "as_written": True}
-# Variables that point a process to a network or to the user's data.
+# Environment variables that let a process use a network or the user's data.
 LEFT_OUT = re.compile("(?i).*proxy$|HF_.*|TRANSFORMERS_.*|REPLICSE_.*")
 
 
 @dataclass(frozen=True)
 class RehearsalStudy:
-    """Two seeds of unsupervised SimCSE, trained in parallel in a workspace.
+    """A study of two seeds of unsupervised SimCSE, trained in parallel.
 
     Args:
-        home: an empty folder.
-        layers, hidden: the size of the encoder.
-        steps: steps of each training; the development set is read three times.
-        on_gpu: whether it runs with the profile gpu-box, in the paper's precision.
+        home: an empty folder, to which a workspace is written.
+        layers: the number of layers of the encoder.
+        hidden: the width of the encoder.
+        steps: the number of steps of a training. The development set is evaluated three times.
+        on_gpu: whether to use the profile gpu-box and the paper's precision.
     """
 
     home: Path
@@ -57,7 +58,7 @@ class RehearsalStudy:
 
     @property
     def data(self) -> Path:
-        """Return the data root: the embedded sentences."""
+        """Return the data folder, with the embedded sentences."""
         return self.home / "world"
 
     @property
@@ -69,7 +70,7 @@ class RehearsalStudy:
         return self.home / "hub" / "hub" / f"models--{name.replace('/', '--')}" / "snapshots" / COMMIT
 
     def write(self) -> None:
-        """Write data, the hub's cache and the workspace."""
+        """Write the data, the hub's cache and the workspace."""
         write_world(self.data)
         self._write_encoder()
         shutil.copytree(self.encoder, self._cached(RELEASED))
@@ -84,7 +85,7 @@ class RehearsalStudy:
         self._write_yaml(f"scales/{SCALE}.yaml", self._scale())
 
     def rows(self) -> Iterator[Row]:
-        """Yield the study's rows: success, cells, dev evaluations, encoder."""
+        """Yield the study's rows: exit code, cells, dev evaluations, encoder."""
         ended = self.run()
         note = "" if ended.returncode == 0 else " ".join((ended.stdout + ended.stderr).split())[-1000:]
         what = f"{self.steps} steps of {ITEM}, two at a time: exit code"
@@ -110,7 +111,7 @@ class RehearsalStudy:
         )
 
     def run(self) -> subprocess.CompletedProcess[str]:
-        """Run the study with `replicse run`, with only the variables it needs."""
+        """Run the study with `replicse run`, without variables of the user."""
         environment = {name: value for name, value in os.environ.items() if not LEFT_OUT.fullmatch(name)}
         environment |= {
             "HF_HOME": str(self.home / "hub"),
@@ -135,7 +136,7 @@ class RehearsalStudy:
     def _scale(self) -> dict[str, Any]:
         """Return a scale: `paper` with other data and fewer steps.
 
-        On a CPU, batches and needs are smaller, too.
+        On a CPU, the batch size and the required resources are also smaller.
         """
         rows = len(read_corpus(self.data, WIKI)["text"])
         adjust = [

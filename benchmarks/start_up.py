@@ -1,6 +1,6 @@
 """Start-up time of a training job, against an empty Python.
 
-Interpreter, imports and command line, before the job's own work.
+It is the time of the interpreter, the imports and the command line, before the job's own work.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 from record import ROOT, in_turn, medians, row, write_record
 
-# The train verb does this before it opens its first file.
+# The verb `train` imports these modules before it opens the first file.
 JOB = (
     "import replicse.cli, replicse.cli.stages.train, torch; import replicse.cli.stages.store,"
     " replicse.provenance.record, replicse.training.loop, replicse.training.model"
@@ -22,13 +22,13 @@ ROUNDS, GOAL = 5, 2.5
 
 
 def interpreter(code: str) -> None:
-    """Run `code` in a separate interpreter."""
+    """Run Python code in a separate interpreter."""
     words = [sys.executable, "-c", code]
     subprocess.run(words, check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})
 
 
 def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the lines of the table."""
+    """Yield the rows of the record's table."""
     seconds = found["median_seconds"]
     yield row(
         "start-up of a training job before its own work: seconds",

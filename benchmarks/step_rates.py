@@ -1,6 +1,6 @@
 """Rates and memory of a device: steps, kernels, waits and suites.
 
-Training steps, kernels and synchronisations of a step, and suites of evaluation.
+Measures training steps, kernels and synchronisations of a step, and suites of evaluation.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ from replicse.training.parts import Parts
 from replicse.training.precision import check_precision
 
 WAITING, UTILISATION = 0.05, 0.2
-# Launches of a layer in a step, and of the rest of the step. A layer in bf16 launches 99 on a simulated GPU
+# Maximum kernels of a layer in a step, and of the rest of the step. On a simulated GPU, a layer in bf16 has 99
 # (tests/unit/training/test_waits.py).
 LAYER_KERNELS, OTHER_KERNELS = 110, 250
 LAUNCHES = ("cudaLaunchKernel", "cuLaunchKernel", "hipLaunchKernel")
@@ -47,9 +47,13 @@ LAUNCHES = ("cudaLaunchKernel", "cuLaunchKernel", "hipLaunchKernel")
 
 @dataclass(frozen=True)
 class Shape:
-    """Measured training steps: layers, width, batch and chunk (0: none).
+    """Sizes of training steps.
 
-    Batch and chunk are in rows.
+    Args:
+        layers: the number of layers.
+        hidden: the width of the encoder.
+        rows: the batch size.
+        chunk: the number of rows of a chunk. Default: 0, for no chunks.
     """
 
     layers: int
@@ -59,18 +63,25 @@ class Shape:
 
     @property
     def text(self) -> str:
-        """Return the shape in words."""
+        """Return a description such as "2x128, batch 64"."""
         chunks = f" in chunks of {self.chunk}" if self.chunk else ""
         return f"{self.layers}x{self.hidden}, batch {self.rows}{chunks}"
 
 
 @dataclass(frozen=True)
 class Extent:
-    """The extent of the measurements.
+    """Sizes of all measurements.
 
-    `peer` is trained next to sentence-transformers for at most `steps` steps or `seconds` seconds a side; each of the
-    `shapes` runs `measured` steps in each of the `precisions`. The study trains an encoder of the size `study` for
-    `study_steps`; `suites` are evaluated with its initial encoder, with their options.
+    Args:
+        peer: the shape to compare with sentence-transformers.
+        steps: the maximum number of steps of this comparison, for each side.
+        seconds: the maximum seconds of this comparison, for each side.
+        shapes: the shapes to measure.
+        precisions: the precisions to measure.
+        measured: the number of steps of each shape and precision.
+        study: the shape of the encoder of the study.
+        study_steps: the number of steps of the study.
+        suites: dict from the suites to evaluate with the study's initial encoder to their options.
     """
 
     peer: Shape
@@ -86,9 +97,12 @@ class Extent:
 
 @dataclass
 class StepRates(RandomRuns):
-    """The rates of a device.
+    """Rates and memory of a device.
 
-    `speeds` are the estimates of `replicse plan`, by a part of the device's name.
+    Args:
+        extent: the sizes of the measurements.
+        speeds: the estimates of `replicse plan`. Default: empty.
+        device_name: the name of the device, used to find its estimate. Default: empty.
     """
 
     extent: Extent
@@ -113,7 +127,7 @@ class StepRates(RandomRuns):
     def rates(self) -> Iterator[Row]:
         """Yield rate and peak memory of each shape and precision.
 
-        In rows a second, next to the estimates of `plan`.
+        Rates are in rows per second, and compared with the estimates of `replicse plan`.
         """
         for shape in self.extent.shapes:
             for precision in self.extent.precisions:
@@ -148,9 +162,9 @@ class StepRates(RandomRuns):
     def _rate_row(
         self, what: str, rate: float, flops: float, precision: Precision, numbers: Mapping[str, Any]
     ) -> Row:
-        """Return a rate's row: in range if it is near the device's estimate.
+        """Create the row of a rate, which should be near the device's estimate.
 
-        Without an estimate the verdict is skipped.
+        If there is no estimate, the row is skipped.
         """
         known = [speed for speed in self.speeds if _is_named(speed.device, self.device_name)]
         if not known:
@@ -173,9 +187,9 @@ class StepRates(RandomRuns):
         return run.replace(init=Init.of({"fresh": fresh}, "rehearsal"))
 
     def launches(self) -> Iterator[Row]:
-        """Yield kernels and synchronisations of a step.
+        """Count kernels and synchronisations of a step.
 
-        Without a GPU they are counted on a simulated one.
+        Without a GPU, they are counted on a simulated one.
         """
         shape, precision = self.extent.shapes[0], self.precision if self.on_gpu else "bf16"
         count, waits = self._count_on_gpu(shape, precision) if self.on_gpu else self._count_pretended(shape)
@@ -219,7 +233,7 @@ class StepRates(RandomRuns):
     def _third_step(self, trainer: Timed) -> Any:
         """Run two steps, and return a function that runs the third.
 
-        torch chooses kernels and allocates memory in the first steps.
+        In the first steps, torch chooses kernels and allocates memory.
         """
         source = trainer.sources[0]
         batches = [columns for columns, _ in islice(source.data.batches(0, 4), 4)]
@@ -235,7 +249,7 @@ class StepRates(RandomRuns):
     def training(self) -> Iterator[Row]:
         """Compare training with sentence-transformers.
 
-        Throughput, memory, share of the products' rate, and waits for batches.
+        The rows are throughput, memory, share of the products' rate, and waits for batches.
         """
         shape, precision = self.extent.peer, self.precision
         texts = self.bench.texts(LENGTH, shape.rows * min(self.extent.steps, 64))
@@ -306,9 +320,12 @@ class StepRates(RandomRuns):
             torch.cuda.reset_peak_memory_stats(self.device)
 
     def _measures(self, times: list[float]) -> dict[str, Any]:
-        """Return rows a second of steps from their end times, and peak memory.
+        """Return a dict of rows per second and peak memory.
 
-        The first steps are left out.
+        The first steps are skipped.
+
+        Args:
+            times: list of the times at the ends of the steps.
         """
         seconds = [later - before for before, later in pairwise(times)]
         step = median(seconds[min(3, len(seconds) - 1) :])
@@ -321,7 +338,7 @@ class StepRates(RandomRuns):
         }
 
     def _waiting(self, trainer: Timed, ours: Mapping[str, Any]) -> Row:
-        """Compose batches alone, like the loop between two steps."""
+        """Measure the time to create batches, as a share of a step."""
         count = max(2, min(trainer.steps, 20))
         start = waited_for(self.device)
         for _ in islice(
@@ -336,9 +353,15 @@ class StepRates(RandomRuns):
 def suite_rates(
     encoder: Path, data: Path, device: torch.device, options: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Row]:
-    """Yield each suite's encoding rate, and its seconds of scoring.
+    """Yield the encoding rate and the scoring time of each suite.
 
-    The rate is in sentences a second. The suites are in `options`; all have numbers.
+    Rates are in sentences per second. No number of a suite should be missing.
+
+    Args:
+        encoder: the folder of the encoder.
+        data: the data folder.
+        device: the device.
+        options: dict from suites to their options.
     """
     root = data_folder(data)
     for name, given in options.items():
@@ -359,8 +382,8 @@ def suite_rates(
 
 
 def _is_named(device: str, name: str) -> bool:
-    """Return whether an estimate is for a device.
+    """Return whether an estimate applies to a device.
 
-    For example `one RTX 3090` is for `NVIDIA GeForce RTX 3090`.
+    For example, `one RTX 3090` applies to `NVIDIA GeForce RTX 3090`.
     """
     return bool(name) and device.split()[-1].lower() in name.lower().split()

@@ -2,10 +2,10 @@
 
     python benchmarks/study_layer.py [--rounds 3] [--before COMMIT]
 
-The minimum of several rounds counts; the first is left out. Goals, so that nobody waits at a terminal, in CPU seconds:
-reading verbs 0.5, `plan` of the paper scale at five seeds 1.2, `validate` 3. A compiled study is cached, so `validate`
-is measured again after a change to a paper. The measured code is a clone of the last commit, in turns with a clone of
-`--before`. Byte code is cached as for any user.
+The minimum over several rounds is used; the first round is a warm-up. The goals are short enough for a terminal: 0.5
+CPU seconds for reading verbs, 1.2 for `plan` of the paper scale with five seeds, and 3 for `validate`. A compiled study
+is cached, so `validate` is also measured after a change to a paper. The benchmark runs a clone of the last commit, in
+turn with a clone of `--before`. Byte code is cached, as for any user.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from record import ROOT, row, write_record
 ROUNDS = 3
 CELL = "simcse/table5/unsup-simcse-bert-base/avg"
 READING, CHANGED = 0.5, "validate, after a change"
-# The verbs, and their goals in CPU seconds.
+# Dict from names to verbs and their goals in CPU seconds.
 VERBS: dict[str, tuple[list[str], float]] = {
     "plan": (["plan"], READING),
     "status": (["status"], READING),
@@ -40,7 +40,12 @@ PAPER = Path("workflow", "papers", "simcse", "paper.yaml")
 
 
 def seconds(place: Path, words: list[str]) -> float:
-    """Return the CPU seconds of one verb of a checkout."""
+    """Run a verb, and return CPU seconds.
+
+    Args:
+        place: the folder of a checkout.
+        words: the verb and its arguments.
+    """
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
@@ -56,9 +61,14 @@ def seconds(place: Path, words: list[str]) -> float:
 
 
 def after_change(place: Path, turn: int, words: list[str]) -> float:
-    """Return CPU seconds of a verb after a paper was changed.
+    """Return the CPU seconds of a verb after a change to a paper.
 
     The paper is restored afterwards.
+
+    Args:
+        place: the folder of a checkout.
+        turn: the number of the round, which makes each change different.
+        words: the verb and its arguments.
     """
     before = (place / PAPER).read_text(encoding="utf-8")
     (place / PAPER).write_text(f"{before}# turn {turn}\n", encoding="utf-8")
@@ -68,9 +78,13 @@ def after_change(place: Path, turn: int, words: list[str]) -> float:
 
 
 def measured(places: dict[str, Path], rounds: int) -> dict[str, dict[str, float]]:
-    """Return the minimum seconds of each verb by checkout.
+    """Measure all verbs; return a dict of their minimum seconds by checkout.
 
-    The checkouts take turns.
+    The checkouts alternate.
+
+    Args:
+        places: dict from the names of checkouts to their folders.
+        rounds: the number of measurements, without the warm-up.
     """
     times: dict[str, dict[str, list[float]]] = {name: {which: [] for which in places} for name in VERBS}
     for turn in range(rounds + 1):
@@ -85,7 +99,7 @@ def measured(places: dict[str, Path], rounds: int) -> dict[str, dict[str, float]
 
 
 def lines_of(verbs: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
-    """Return the lines of the table."""
+    """Return the rows of the record's table."""
     return [
         row(
             f"`replicse {' '.join(words)}`{name.removeprefix('validate') if name == CHANGED else ''}: CPU seconds",

@@ -1,6 +1,6 @@
-"""Every registered loss term on small tensors, against fp64 on the CPU.
+"""Rounding errors of all registered loss terms, against fp64 on the CPU.
 
-Loss and gradients on a device.
+Loss and gradients are computed on small tensors on a device.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,23 +32,24 @@ from replicse.training.precision import autocast_to
 ROWS, LENGTH, VOCABULARY = 4, 16, 64
 SIZES = Architecture(layers=2, hidden=32, heads=2, intermediate=64, positions=32)
 SEED = 4
-# fp16 losses are scaled by this factor, so that small gradients do not vanish.
+# The factor of fp16 losses, so that small gradients do not become 0.
 SCALE = 1024.0
 FP64 = "fp64"
-NOT_FINITE = 1e30  # JSON has no infinity
+NOT_FINITE = 1e30  # because JSON does not support infinity
 
 
 @dataclass(frozen=True)
 class TermErrors:
-    """The terms' errors on small tensors.
+    """The errors of terms on small tensors.
 
-    `work` is a folder for a tokenizer and a frozen model.
+    Args:
+        work: a folder for a tokenizer and a frozen model.
     """
 
     work: Path
 
     def __post_init__(self) -> None:
-        """Write a frozen masked LM with choices that rounding does not change.
+        """Write a frozen masked LM whose choices do not depend on rounding.
 
         It strongly prefers one token, and the cosines that rank the rows of a list differ by at least 0.04.
         """
@@ -62,13 +63,17 @@ class TermErrors:
 
     @property
     def tokenizer(self) -> Path:
-        """Return the tokenizer.json."""
+        """Return the path of tokenizer.json."""
         return self.work / TOKENIZER
 
     def runs(self, name: str) -> Iterator[Run]:
-        """Yield runs of a term alone, on two views, or three if it needs them.
+        """Yield runs of a term on two views, and on three if it can use them.
 
-        Raises BadInput if the term needs a parameter that cannot be guessed.
+        Args:
+            name: the name of the term.
+
+        Raises:
+            BadInput: if the term has a required parameter without a default here.
         """
         kind: type[TermParameters] = Term.known()[name]
         values = {"term": name, **self._needed(kind)}
@@ -96,17 +101,20 @@ class TermErrors:
                 )
 
     def has_layers(self, name: str) -> bool:
-        """Return whether a term uses an encoder, a frozen model or a task's head.
+        """Return whether a term uses an encoder, a frozen model or a task head.
 
-        Other terms compute only similarities.
+        Other terms only compute similarities.
+
+        Args:
+            name: the name of the term.
         """
         terms = [term for run in self.runs(name) for term in run.terms]
         return any(term.passes(2) or term.task_head() or frozen_models(term) for term in terms)
 
     def _needed(self, kind: type[TermParameters]) -> dict[str, Any]:
-        """Return the required settings of a term.
+        """Return a dict of the required parameters of a term.
 
-        A frozen model if it uses one, the name of a task, and 2 for numbers.
+        Frozen models get the written model, strings the name of a task, and numbers 2.
         """
         needed: dict[str, Any] = {}
         for name, field in kind.model_fields.items():
@@ -122,9 +130,14 @@ class TermErrors:
         return {"folder": str(self.work)}
 
     def error(self, name: str, device: torch.device, precision: str) -> float:
-        """Return a term's relative error: loss or gradients, worst case.
+        """Return the larger relative error of a term's loss and gradients.
 
-        The reference is fp64 on the CPU; values that the loop rounds to fp32 are rounded there too.
+        The reference is fp64 on the CPU. Values that the training loop rounds to fp32 are rounded there too.
+
+        Args:
+            name: the name of the term.
+            device: the device.
+            precision: the precision, such as "bf16".
         """
         errors = []
         for run in self.runs(name):
@@ -134,7 +147,7 @@ class TermErrors:
         return max(errors)
 
     def _measured(self, run: Run, device: torch.device, precision: str) -> tuple[Tensor, Tensor]:
-        """Return the loss, (1,), and all gradients in a row, in fp64 on the CPU."""
+        """Return the loss, (1,), and all gradients as one vector, in fp64 on CPU."""
         torch.manual_seed(run.seed)
         kind = torch.float64 if precision == FP64 else torch.float32
         model = open_model(run, None, self.tokenizer).to(device, kind).train()
@@ -168,7 +181,7 @@ class TermErrors:
     def _tokens(self, backbone: Any, seed: int) -> TokenBatch:
         """Return rows of 4 to LENGTH tokens between the special tokens.
 
-        There are few different tokens, so that some repeat.
+        There are few different tokens, so that some of them repeat.
         """
         drawn, special = np.random.default_rng(seed), backbone.special
         few: Sequence[int] = self._ordinary(backbone)[:8]
@@ -178,18 +191,27 @@ class TermErrors:
 
 @torch.no_grad()
 def spread(backbone: Backbone, times: float = 1.0) -> None:
-    """Add noise to weights, so that rounding matters.
+    """Add noise to the weights of an encoder, so that rounding matters.
 
-    With the usual initialisation, all sentences have nearly equal vectors.
+    With the default initialisation, the vectors of all sentences are almost equal.
+
+    Args:
+        backbone: the encoder, changed in place.
+        times: the factor of the noise. Default: 1.
     """
     for parameter in backbone.parameters():
         parameter.add_(times * torch.randn_like(parameter) / backbone.hidden**0.5)
 
 
 def relative_error(values: Tensor, exact: Tensor) -> float:
-    """Return the norm of a difference over the exact norm.
+    """Return the norm of the difference, divided by the norm of the reference.
 
-    NOT_FINITE if a value is not finite.
+    Args:
+        values: the values.
+        exact: the reference in fp64.
+
+    Returns:
+        The error, or NOT_FINITE if a value is not finite.
     """
     error = float((values.double() - exact).norm() / exact.norm().clamp(min=1e-30))
     return error if np.isfinite(error) else NOT_FINITE

@@ -2,21 +2,21 @@
 
     python benchmarks/training_limit.py [--quick] [--sizes 2x128 6x384 12x768]
 
-The peers are the trainer of sentence-transformers, and a plain `transformers` loop. All three train the same folder of
-random weights on the same real sentences: InfoNCE at temperature 0.05 on position 0, dropout 0.1, AdamW, batch 64
-(12x768 also 16), length 32, one thread; unsupervised (a sentence twice) and supervised (premise, entailment, hard
-negative). They take turns; the first step of each is not counted. The peers tokenise and pad each batch when they use
-it; our tokenising is done before, and its time is added to the steps. A rate is of rows of two or three sentences, and
-the fastest step of each loop counts, like the fastest products, because other processes make steps longer.
+The peers are the trainer of sentence-transformers and a plain `transformers` loop. All three train the same random
+weights on the same real sentences, with InfoNCE at temperature 0.05 on position 0, dropout 0.1, AdamW, batch size 64
+(12x768 also 16), length 32, and one thread. A training is unsupervised (each sentence twice) or supervised (premise,
+entailment, hard negative). The loops run in turn, and the first step of each run is skipped. The peers tokenise and pad
+each batch when they use it. We tokenise before training, and add this time to our steps. Rates are in rows of two or
+three sentences per second. They use the fastest step of each loop and the fastest products, because other processes can
+only make steps longer.
 
-The limit is the time of the matrix products that are necessary for the real tokens, forward and backward, at the best
-rate of the machine in the same run (`products.py`); our loop omits unused products of the last layer, and so does its
-limit. `share_of_all` is the share of a limit that omits nothing. Seconds are CPU time, so that other processes matter
-little.
+The limit is the time of the matrix products of the real tokens, forward and backward, at the best rate of the machine
+in the same run (`products.py`). Our loop skips unused products of the last layer, and the limit does not include them.
+`share_of_all` is the share of a limit that includes them. Seconds are CPU time, which other processes hardly affect.
 
-Some of our steps of 6x384 are profiled: the operations of a step outside its products show how much of the limit it
-could reach if these ran at their best. One step is drawn as a flame graph beside the record (`--figure` draws it
-again), and its stacks are in the record.
+Some of our 6x384 steps are profiled. The operations outside the products show which share of the limit a step could
+reach at most. The record contains the stacks of one step. They are also drawn as a flame graph; with `--figure`, only
+the figure is created.
 """
 
 import argparse
@@ -59,13 +59,13 @@ from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer
 
 BATCH, SMALL, LENGTH = 64, 16, 32
-# times sentence-transformers, share of the limit; bf16: times sentence-transformers' fp32
+# Minimum ratio to sentence-transformers, minimum share of the limit, minimum ratio of bf16 to their fp32.
 GOAL_RATIO, GOAL_SHARE, GOAL_BF16 = 1.25, 0.8, 5.0
 KINDS = {"unsupervised": 2, "supervised": 3}
 # The precisions of our loop.
 PRECISIONS = {"ours": "fp32"} | ({"ours_bf16": "bf16"} if HAS_BF16 else {})
 PROFILED = "6x384"
-# torch's names of a step's operations, by kind; all others are the rest.
+# Dict from kinds of operations to torch's names. All other operations are the rest.
 PRODUCTS = "products"
 OPERATIONS = {
     PRODUCTS: ("mm", "addmm", "bmm"),
@@ -83,12 +83,12 @@ REST = "the rest"
 KIND_OF = {name: kind for kind, names in OPERATIONS.items() for name in names}
 PHASES = ("forward", "backward", "update")
 NODE = "autograd::engine::evaluate_function: "
-# Stacks of fewer milliseconds are left out; a flame as wide as the figure fits this number of letters.
+# Minimum milliseconds of a stack, and the number of letters that fit into the width of the figure.
 LEAST, LETTERS = 0.05, 60
 
 
 class Measured(Trainer):
-    """Our loop, which records the end of each step and keeps nothing else."""
+    """Our training loop, which only records the end of each step."""
 
     clock = staticmethod(time.process_time)
 
@@ -100,9 +100,11 @@ class Measured(Trainer):
 
 
 class Profiled(Measured):
-    """Our loop with a profile of each step's operations, except the first's.
+    """Our training loop, which profiles all steps except the first.
 
-    In milliseconds; the last step's by stack.
+    Attributes:
+        spent: list of dicts from operations to milliseconds, for each step.
+        stacks: dict from the stacks of the last step to milliseconds.
     """
 
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
@@ -124,7 +126,16 @@ Each = TypeVar("Each", bound=Measured)
 
 
 class Bench:
-    """One encoder and one kind of training, with the inputs of all loops."""
+    """An encoder and a kind of training, with the inputs of all loops.
+
+    Args:
+        folder: the folder of the encoder.
+        work: a folder for stores and trainings.
+        kind: "unsupervised" or "supervised".
+        steps: the number of measured steps.
+        batch: the batch size. Default: 64.
+        clock: function that returns a time in seconds. Default: the CPU time of this process.
+    """
 
     def __init__(
         self,
@@ -151,17 +162,33 @@ class Bench:
         self.lengths = [int(length) for store in self.stores for length in np.diff(open_store(store).offsets)]
 
     def ours(self, precision: str) -> list[float]:
-        """Return the seconds of our steps, and the tokenising of a step in each."""
+        """Run our loop; return seconds per step, including tokenising.
+
+        Args:
+            precision: "fp32" or "bf16".
+        """
         trainer = self.trained(Measured, precision)
         return [self.tokenising + later - before for before, later in pairwise(trainer.times)][1:]
 
     def profiled(self, precision: str) -> tuple[dict[str, float], dict[str, float]]:
-        """Return a step's milliseconds by kind of operation, and one by stack."""
+        """Profile our loop.
+
+        Args:
+            precision: "fp32" or "bf16".
+
+        Returns:
+            Dict from kinds of operations to milliseconds of a step, and dict from the stacks of a step to milliseconds.
+        """
         trained = self.trained(Profiled, precision)
         return by_kind(trained.spent), trained.stacks
 
     def trained(self, kind: type[Each], precision: str) -> Each:
-        """Return our loop after its steps."""
+        """Run our loop, and return the trainer.
+
+        Args:
+            kind: the class of the trainer.
+            precision: "fp32" or "bf16".
+        """
         spec = Run.of(
             {
                 "init": {"folder": "benchmark"},
@@ -182,7 +209,10 @@ class Bench:
         return trainer
 
     def sentence_transformers(self) -> list[float]:
-        """Return the seconds of SentenceTransformerTrainer's steps but the first."""
+        """Run SentenceTransformerTrainer; return seconds per step.
+
+        The first step is skipped.
+        """
         place = self.folder, torch.device("cpu"), "fp32", LENGTH, self.work / "peer"
         peer = SentenceTransformersPeer(*place, self.clock)
         return [
@@ -190,9 +220,9 @@ class Bench:
         ]
 
     def plain(self) -> list[float]:
-        """Return the seconds of a plain AutoModel loop's steps.
+        """Run a plain AutoModel loop; return seconds per step.
 
-        All views of a batch are in one padded pass.
+        All views of a batch are encoded in one padded pass. The first step is skipped.
         """
         from transformers import AutoModel, AutoTokenizer
 
@@ -215,7 +245,13 @@ class Bench:
         return [later - before for before, later in pairwise(times)][1:]
 
     def compared(self, layers: int, hidden: int, rounds: int) -> dict[str, Any]:
-        """Return rows a second of all loops, the limits, and our shares of them."""
+        """Run all loops in turn; return a dict of rates, limits and shares.
+
+        Args:
+            layers: the number of layers.
+            hidden: the width of the encoder.
+            rounds: the number of runs of each loop.
+        """
         loops: dict[str, Callable[[], list[float]]] = {
             **{name: partial(self.ours, precision) for name, precision in PRECISIONS.items()},
             "sentence_transformers": self.sentence_transformers,
@@ -258,9 +294,12 @@ class Bench:
 
 
 def by_kind(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return milliseconds by kind, with each operation's minimum over steps.
+    """Return a dict from kinds of operations to milliseconds of a step.
 
-    Other processes make operations longer.
+    The minimum of each operation over the steps is used, because other processes make operations longer.
+
+    Args:
+        steps: dicts from operations to milliseconds, for each step.
     """
     found = dict.fromkeys((*OPERATIONS, REST), 0.0)
     for name in set().union(*steps):
@@ -271,10 +310,13 @@ def by_kind(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def stacks(events: Sequence[Any]) -> dict[str, float]:
-    """Return the milliseconds of a step's operations as folded stacks.
+    """Return a dict from folded stacks of a step to milliseconds.
 
-    `phase;outermost operation;operation`. Operations before the first node of autograd are forward, operations after
-    the last node are the update of the weights.
+    A stack is a string `phase;outermost operation;operation`. Operations before the first autograd node are forward,
+    and operations after the last node are the update of the weights.
+
+    Args:
+        events: the events of torch's profiler.
     """
     nodes = [event.time_range for event in events if event.name.startswith(NODE)]
     first, last = min(node.start for node in nodes), max(node.end for node in nodes)
@@ -292,9 +334,14 @@ def stacks(events: Sequence[Any]) -> dict[str, float]:
 
 
 def draw(found: Mapping[str, Any], out: Path) -> None:
-    """Draw a 6x384 step as a flame graph for each kind of training.
+    """Draw a 6x384 step of each kind of training as a flame graph.
 
-    It is above the best time of the step's products. It is in bf16 if the processor multiplies in bf16, else in fp32.
+    The graph is above a bar with the minimum time of the step's products. The step is in bf16 if the processor has bf16
+    products, otherwise in fp32.
+
+    Args:
+        found: the record.
+        out: the file to write.
     """
     import matplotlib
 
@@ -335,7 +382,7 @@ def _flames(
     left: float,
     colours: Mapping[str, Any],
 ) -> None:
-    """Draw everything below a path, widest part first.
+    """Draw all operations below a path, the longest first.
 
     Phases keep their order.
     """
@@ -356,9 +403,14 @@ def _flames(
 
 
 def both_cores(folder: Path, steps: int) -> dict[str, float]:
-    """Return rows a second of one run on two threads, and two runs on one.
+    """Compare one run on two threads with two parallel runs of one thread.
 
-    The two runs are parallel.
+    Args:
+        folder: the folder of the encoder.
+        steps: the number of steps.
+
+    Returns:
+        Dict of rows per second.
     """
 
     def worker(threads: int) -> subprocess.Popen[str]:
@@ -373,7 +425,7 @@ def both_cores(folder: Path, steps: int) -> dict[str, float]:
 
 
 def work_alone(folder: str, threads: str, steps: str) -> None:
-    """Print our loop's rows a second in this process."""
+    """Print the rows per second of our loop in this process."""
     torch.set_num_threads(int(threads))
     with tempfile.TemporaryDirectory() as work:
         bench = Bench(Path(folder), Path(work), "unsupervised", int(steps), clock=time.perf_counter)
@@ -381,7 +433,7 @@ def work_alone(folder: str, threads: str, steps: str) -> None:
 
 
 def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the lines of the table."""
+    """Return the rows of the record's table."""
     lines = []
     for (size, kind), (name, precision) in itertools.product(
         ((size, kind) for size, kinds in found.items() if size in SIZES for kind in kinds),
@@ -437,9 +489,13 @@ def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def cases(size: str, quick: bool) -> list[tuple[str, int]]:
-    """Return the kinds and batches of a size's trainings.
+    """Return a list of the kinds and batch sizes of an encoder's trainings.
 
-    The quick run omits steps of half a minute.
+    A quick run skips batches with steps of half a minute.
+
+    Args:
+        size: a key of `SIZES`.
+        quick: whether this is a quick run.
     """
     small = [("unsupervised", SMALL)] if size == "12x768" else []
     return small if quick and small else [*small, *((kind, BATCH) for kind in KINDS)]
@@ -467,7 +523,7 @@ def main() -> None:
         "batch": BATCH, "length": LENGTH, "data": data_name(),
         "goals": {"ratio": GOAL_RATIO, "share": GOAL_SHARE, "bf16": GOAL_BF16},
     }  # fmt: skip
-    # Steps a turn, and turns; each size takes about as long.
+    # Steps per turn, and number of turns. All sizes take about the same time.
     turns = {"2x128": (20, 3), "6x384": (6, 3), "12x768": (1, 2)}
     quick = {"2x128": (10, 1), "6x384": (3, 1), "12x768": (1, 2)}
     with tempfile.TemporaryDirectory(prefix="replicse-training-") as scratch:

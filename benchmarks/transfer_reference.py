@@ -2,13 +2,14 @@
 
     benchmarks/transfer_reference.py --tasks CR TREC MRPC --seeds 5      # the arguments of benchmarks/run
 
-The regression is scikit-learn's. All use the same vectors of a public encoder. SentEval's procedure is implemented a
-second time here, from docs/methods.md 2.3 and its code at 0a1ecc6: a linear layer and optimiser of torch,
-scikit-learn's folds, SentEval's seeding. Both choose folds, first weights and orders randomly, so they agree as well as
-two seeds do; that spread is shown.
+All use the same vectors of a public encoder. The logistic regression is scikit-learn's. SentEval's procedure is
+implemented a second time here, from docs/methods.md 2.3 and the code at 0a1ecc6: a linear layer and an optimiser of
+torch, scikit-learn's folds, and SentEval's seeding. Both procedures choose folds, initial weights and orders randomly,
+so their difference should be similar to the difference between two seeds. The record contains this spread.
 
-The regression is fitted to convergence on all training rows, and gets the best of the four L2 values; the protocol
-stops early by 5% of the rows. Our classifier after 200 passes over all rows shows the effect of early stopping alone.
+The regression is fitted to convergence on all training rows, and the best of the four L2 values is used. The protocol
+stops early, based on 5% of the rows. Our classifier after 200 passes over all rows shows the effect of early stopping
+alone.
 """
 
 import argparse
@@ -38,7 +39,11 @@ GOAL = 1.0
 class SentEval:
     """SentEval's procedure on the rows of a matrix.
 
-    A seed decides folds, first weights and orders.
+    Args:
+        features: the vectors, (rows, width).
+        labels: the labels, (rows,).
+        setting: the settings of the classifier.
+        seed: the seed of folds, initial weights and orders.
     """
 
     def __init__(self, features: np.ndarray, labels: np.ndarray, setting: ProbeSetting, seed: int) -> None:
@@ -46,7 +51,11 @@ class SentEval:
         self.setting, self.seed = setting, seed
 
     def accuracy(self, rows: dict[str, np.ndarray]) -> float:
-        """Return the test accuracy (x 100) of a task with these splits."""
+        """Return the test accuracy of a task, in percent.
+
+        Args:
+            rows: dict from "all", or from "train", "test" and optionally "dev", to the indices of their rows.
+        """
         if "all" in rows:
             return mean(
                 self.tested(learn, test, self.folds(learn)) for learn, test in self.folds(rows["all"])
@@ -58,7 +67,7 @@ class SentEval:
     def folds(self, rows: np.ndarray) -> Splits:
         """Return stratified (learn, test) splits of rows.
 
-        Inner and outer splits have the same seed.
+        Inner and outer splits use the same seed.
         """
         from sklearn.model_selection import StratifiedKFold
 
@@ -68,9 +77,15 @@ class SentEval:
     def tested(
         self, learn: np.ndarray, test: np.ndarray, inner: Splits, dev: np.ndarray | None = None
     ) -> float:
-        """Choose L2 on inner splits, train again, and return 100 x accuracy.
+        """Select L2 on inner splits, train again, and return the test accuracy.
 
-        5% of the rows, or `dev`, are held out.
+        The accuracy is in percent.
+
+        Args:
+            learn: the indices of the training rows.
+            test: the indices of the test rows.
+            inner: the splits for the selection of L2.
+            dev: the rows for early stopping. Default: 5% of the training rows.
         """
         means = [
             round(100 * mean(self.fitted(part, l2, check)[0] for part, check in inner), 2) for l2 in L2_VALUES
@@ -79,7 +94,16 @@ class SentEval:
         return 100 * self.share_right(model, torch.from_numpy(test))
 
     def fitted(self, rows: np.ndarray, l2: float, check: np.ndarray | None) -> tuple[float, torch.nn.Module]:
-        """Return the best accuracy on `check`, or 5% of the rows, and its model."""
+        """Train a classifier with early stopping.
+
+        Args:
+            rows: the indices of the training rows.
+            l2: the L2 value.
+            check: the rows for early stopping, or None for 5% of the training rows.
+
+        Returns:
+            The best accuracy on these rows, as a share, and its model.
+        """
         torch.manual_seed(self.seed)
         drawn = np.random.RandomState(self.seed)
         model = torch.nn.Linear(self.features.shape[1], int(self.labels.max()) + 1)
@@ -113,10 +137,20 @@ class SentEval:
 def to_the_end(
     features: np.ndarray, labels: np.ndarray, rows: dict[str, np.ndarray], setting: ProbeSetting, seed: int
 ) -> tuple[list[float], list[float]]:
-    """Return test accuracies (x 100) for each L2 value, by two methods.
+    """Train without early stopping, by two methods.
 
-    The regression, and our classifier after 200 passes. Both use all training rows; the outer folds are ours for that
-    seed.
+    The methods are the regression, and our classifier after 200 passes. Both use all training rows and the same outer
+    folds.
+
+    Args:
+        features: the vectors, (rows, width).
+        labels: the labels, (rows,).
+        rows: dict from "all", or from "train" and "test", to the indices of their rows.
+        setting: the settings of our classifier.
+        seed: the seed.
+
+    Returns:
+        Two lists of test accuracies for the L2 values, in percent.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -143,7 +177,18 @@ def to_the_end(
 def compared(
     task: TransferTask, vectors: SentenceEncoder, setting: ProbeSetting, seeds: int, theirs: int
 ) -> dict[str, Any]:
-    """Return a task's accuracies: means over seeds, spread, and no early stop."""
+    """Compare all methods on a task.
+
+    Args:
+        task: the task.
+        vectors: the encoder.
+        setting: the settings of the classifiers.
+        seeds: the number of our seeds.
+        theirs: the number of SentEval's seeds.
+
+    Returns:
+        Dict of mean accuracies in percent, the standard deviation over our seeds, and differences.
+    """
     features = np.concatenate([transfer._features(split, vectors) for split in task.splits.values()])
     labels = np.concatenate([split.labels for split in task.splits.values()])
     ends = np.cumsum([len(split.labels) for split in task.splits.values()])
@@ -179,14 +224,14 @@ def compared(
 
 
 def lines_of(found: dict) -> Iterator[dict]:
-    """Yield the lines of the table."""
+    """Yield the rows of the record's table."""
     tasks = found["tasks"]
     worst = {
         key: max(abs(task[key]) for task in tasks.values())
         for key in ("difference", "regression_difference", "unstopped_difference", "spread")
     }
     what = f"transfer accuracies ({', '.join(tasks)}; {found['folds']} folds), {found['encoder']}: worst difference"
-    # The embedded world has too few sentences for the goal.
+    # There is no goal for the embedded data, which has too few sentences.
     real = found["data"] == "real"
     yield row(
         f"{what} from SentEval's procedure written apart (seeds: {found['seeds']} of ours, {found['seeds_of_senteval']}"
@@ -209,7 +254,7 @@ def public_encoder() -> Path:
 
 
 def main() -> None:
-    """Compare some tasks and write the record."""
+    """Compare the chosen tasks and write the record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--encoder", type=Path, help="default: all-MiniLM-L6-v2")
     parser.add_argument("--pooling", default="mean")

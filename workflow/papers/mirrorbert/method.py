@@ -1,6 +1,6 @@
 """The method of Mirror-BERT (Liu et al. 2021).
 
-It is NT-Xent on a sentence and a copy with a masked span of characters.
+NT-Xent on a sentence and a copy of it with a masked span of characters.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 class NTXentParameters(TwoViews):
     """NT-Xent (Chen et al. 2020).
 
-    It is InfoNCE of each vector against all other vectors of both views.
+    InfoNCE that compares each vector with all other vectors of both views.
+
+    Args:
+        temperature: the divisor of the cosines. Default: 0.05.
     """
 
     term: Literal["nt-xent"]
@@ -29,9 +32,16 @@ class NTXentParameters(TwoViews):
 
 
 def nt_xent(step: "Step", parameters: NTXentParameters) -> "Tensor":
-    """Return the mean cross-entropy over the vectors of both views.
+    """Compute NT-Xent, the mean cross-entropy over the vectors of both views.
 
     Each of the 2B vectors is compared with the 2B - 1 other vectors. The positive is the other view of the same row.
+
+    Args:
+        step: a training step, with the vectors of two views, each (B, width).
+        parameters: the parameters of the term.
+
+    Returns:
+        The loss, a scalar.
     """
     import torch
     import torch.nn.functional as F
@@ -47,10 +57,15 @@ def nt_xent(step: "Step", parameters: NTXentParameters) -> "Tensor":
 
 
 class SpanMasking(AugmentationParameters):
-    """Replacement of a span of characters by a mask (Mirror-BERT).
+    """Replacement of a span of characters with a mask (Mirror-BERT).
 
-    The mask is between spaces and splits words (Liu et al. 2021). Lines of fewer than `shortest` characters, or not
-    longer than the span, are not changed. `mask` is a string that the tokenizer splits into tokens as any other string.
+    The mask has a space on each side, so it can split words (Liu et al. 2021). Lines are not changed if they are
+    shorter than `shortest` characters or not longer than the span.
+
+    Args:
+        characters: the length of the span. Default: 5.
+        shortest: the minimum length of a line, in characters. Default: 30.
+        mask: the string to insert. The tokenizer splits it into tokens like any other string. Default: "[MASK]".
     """
 
     name: Literal["span-masking"]
@@ -60,14 +75,17 @@ class SpanMasking(AugmentationParameters):
 
 
 def span_masking(lines: Sequence[str], *, seed: int, characters: int, shortest: int, mask: str) -> list[str]:
-    """Replace a random span of each line by the mask between spaces.
+    """Replace a random span of each line with the mask, between spaces.
 
     Args:
         lines: the lines.
-        seed: the seed.
+        seed: the seed of the random spans.
         characters: the length of the span.
-        shortest: the minimum number of characters of a line to change.
-        mask: the string of the mask.
+        shortest: the minimum length of a line, in characters. Shorter lines are not changed.
+        mask: the string to insert.
+
+    Returns:
+        List of the changed lines, in the same order.
     """
 
     def mask_span(line: str, random: Random) -> str:

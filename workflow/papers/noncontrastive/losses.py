@@ -1,6 +1,6 @@
 """The losses Barlow Twins and VICReg (methods 3.1).
 
-They make views equal in each dimension, and decorrelate dimensions.
+Both make the views equal in each dimension, and decorrelate the dimensions.
 """
 
 import torch
@@ -13,14 +13,14 @@ from . import method as parameters
 
 
 class BarlowTwins(Term[parameters.BarlowTwinsParameters]):
-    """Distance of the cross-correlation of two views from the identity.
+    """Distance between the cross-correlation of two views and the identity.
 
-    Each dimension of each view is standardised over the batch. Squares off the diagonal are weighted by
+    Each dimension of each view is standardised over the batch. The squares of off-diagonal elements are weighted by
     `off_diagonal_weight`. As in the reference code, the sum is not divided by the number of dimensions.
     """
 
     def forward(self, step: Step) -> Tensor:
-        """Return the weighted sum in the precision of the vectors."""
+        """Return the weighted sum, a scalar in the precision of the vectors."""
         views = step.vectors_of((0, 1))
         # The sums run over millions of products: never in half precision (methods 3.2).
         with torch.autocast(views[0].device.type, enabled=False):
@@ -32,25 +32,31 @@ class BarlowTwins(Term[parameters.BarlowTwinsParameters]):
 
 
 def standardise(vectors: Tensor) -> Tensor:
-    """Standardise each dimension to mean 0 and variance 1.
+    """Standardise each dimension to mean 0 and variance 1 over the batch.
 
-    This is BatchNorm without weights.
+    This is batch normalisation without weights.
 
     Args:
         vectors: sentence vectors, (rows, width).
+
+    Returns:
+        The standardised vectors, (rows, width).
     """
     return F.batch_norm(vectors, None, None, training=True)
 
 
 def product_squares(first: Tensor, second: Tensor) -> Tensor:
-    """Return the sum of squares of all entries of `first.T @ second`.
+    """Compute the sum of squares of all elements of `first.T @ second`.
 
-    It is equal to the sum of the products of the entries of their (rows, rows) Gram matrices. The smaller matrices are
-    computed, so that a width of 8192 and a batch of 256 do not need a matrix of 67 million entries.
+    It is equal to the sum of the elementwise product of their Gram matrices, (rows, rows). The function computes the
+    smaller matrix, so a width of 8192 and a batch of 256 do not need a matrix of 67 million elements.
 
     Args:
         first: a matrix, (rows, width).
         second: a matrix, (rows, width).
+
+    Returns:
+        The sum, a scalar.
     """
     rows, width = first.shape
     if rows < width:
@@ -61,13 +67,14 @@ def product_squares(first: Tensor, second: Tensor) -> Tensor:
 class VICReg(Term[parameters.VICRegParameters]):
     """Weighted sum of invariance, variance and covariance.
 
-    Conventions differ in scale. Invariance is the mean of squared distances over rows in the paper, and also over
-    dimensions in the reference code. Variance is the sum of both views in the paper, and their mean in the reference
-    code. Covariance is the sum of both views in both, divided by the number of dimensions.
+    The paper's formula and the reference code use different scales. Invariance: the mean of squared differences over
+    rows and dimensions in the reference code, over rows only in the paper. Variance: the mean of both views in the
+    reference code, their sum in the paper. Covariance: the sum of both views in both, divided by the number of
+    dimensions.
     """
 
     def forward(self, step: Step) -> Tensor:
-        """Return the weighted sum, in the precision of the vectors."""
+        """Return the weighted sum, a scalar in the precision of the vectors."""
         params, (first, second) = self.params, step.vectors_of((0, 1))
         as_printed = params.convention == "paper"
         # The sums run over millions of products: never in half precision (methods 3.2).

@@ -1,6 +1,6 @@
 """The augmentation of PromptBERT (Jiang et al. 2022).
 
-It adds full stops at the ends of sentences.
+It adds a full stop to sentences without punctuation at the end.
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,11 @@ class FullStop(AugmentationParameters):
 def full_stop(lines: Sequence[str], *, seed: int) -> list[str]:
     """Add a full stop to each line without punctuation at the end.
 
-    The seed is not used.
+    Args:
+        lines: the lines.
+        seed: not used.
+
+    Returns:
+        List of the changed lines, in the same order.
     """
     return [ended(line) for line in lines]

@@ -1,6 +1,6 @@
 """The losses of RankCSE.
 
-They distil rankings from frozen teachers and make both views consistent.
+They distil rankings from frozen teachers, and make the rankings of two views consistent.
 """
 
 import math
@@ -15,15 +15,15 @@ from replicse.objective.terms import Model, Step, Term
 
 from . import method as parameters
 
-# The minimum of probabilities in the community implementation and, by mistake, of the logarithm of their mean.
+# The community implementation clamps probabilities to this minimum, and by mistake also the logarithm of their mean.
 LEAST = 1e-7
 Parameters = TypeVar("Parameters", bound=parameters.RankDistillationParameters)
 
 
 class RankDistillation(Term[Parameters]):
-    """Base class of terms on the list of each row.
+    """Base class of terms that compare student's and teachers' lists.
 
-    The list contains similarities of a row with the rows of the second view.
+    The list of a row contains its similarities with the rows of the second view.
     """
 
     def prepare(self, model: Model) -> None:
@@ -31,39 +31,42 @@ class RankDistillation(Term[Parameters]):
         self.teachers = [FrozenEncoder(teacher, model.backbone) for teacher in self.params.teachers]
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean over the rows of the batch."""
+        """Return the loss, a scalar: the mean over the rows of the batch."""
         first, second = step.vectors_of((0, 1))
         student = cosines(first, second) / self.params.temperature
         taught = self._average_teachers(step) / self.params.teacher_temperature
         return self.compare(self._lists(student), self._lists(taught), step.generator).mean()
 
     def compare(self, student: Tensor, taught: Tensor, generator: torch.Generator) -> Tensor:
-        """Return the loss of each row, (rows,).
+        """Compute the loss of each row.
 
         Args:
             student: the student's lists, (rows, length), divided by the temperature.
-            taught: the teachers' lists.
-            generator: the source of random numbers.
+            taught: the averaged lists of the teachers, (rows, length), divided by their temperature.
+            generator: the random generator, used to order ties.
+
+        Returns:
+            The losses, (rows,).
         """
         raise NotImplementedError
 
     def _average_teachers(self, step: Step) -> Tensor:
-        """Return the average of the teachers' cosines, (rows, rows)."""
+        """Return the weighted average of the teachers' cosines, (rows, rows)."""
         shares = self.params.shares or [1 / len(self.teachers)] * len(self.teachers)
         one, two = step.columns[:2]
         total = torch.zeros((), device=one.tokens.device)
         for teacher, share in zip(self.teachers, shares, strict=True):
             rows = teacher.vectors(one)
-            # Equal views are encoded once.
+            # If both views are equal, encode them once.
             total = total + share * cosines(rows, rows if two is one else teacher.vectors(two))
         return total
 
     def _lists(self, similarities: Tensor) -> Tensor:
-        """Return the list of each row, without the row unless `diagonal` is set."""
+        """Return the lists, without the row itself unless `diagonal` is set."""
         rows = len(similarities)
         if self.params.diagonal:
             return similarities
-        # A view is used, because selection with a mask would wait for the device.
+        # Remove the diagonal with a view, because selection with a mask would wait for the device.
         return similarities.flatten()[1:].view(rows - 1, rows + 1)[:, :-1].reshape(rows, rows - 1)
 
 
@@ -71,20 +74,20 @@ class ListNet(RankDistillation[parameters.ListNetParameters]):
     """Cross-entropy of the softmax of teachers' and student's lists."""
 
     def compare(self, student: Tensor, taught: Tensor, generator: torch.Generator) -> Tensor:
-        """Return the cross-entropy of each row."""
+        """Return the cross-entropy of each row, (rows,)."""
         return -(taught.softmax(1) * student.log_softmax(1)).sum(1)
 
 
 class ListMLE(RankDistillation[parameters.ListMLEParameters]):
     """Negative log-likelihood of the teachers' order.
 
-    It is computed under the student's scores and summed over the list.
+    The likelihood uses the student's scores. The sum runs over the list.
     """
 
     def compare(self, student: Tensor, taught: Tensor, generator: torch.Generator) -> Tensor:
-        """Return the loss of each row, with ties of the teachers in random order."""
+        """Return the loss of each row, (rows,), with ties in random order."""
         if not student.shape[1]:
-            return student.sum(1)  # the lists of a batch of one row are empty
+            return student.sum(1)  # a batch of one row has empty lists
         columns = torch.randperm(student.shape[1], generator=generator)
         columns = columns.to(student.device, non_blocking=True)
         order = taught[:, columns].argsort(dim=1, descending=True, stable=True)
@@ -97,16 +100,17 @@ class ListMLE(RankDistillation[parameters.ListMLEParameters]):
 
 
 class RankingConsistency(Term[parameters.RankingConsistencyParameters]):
-    """Jensen-Shannon divergence between rankings of two views.
+    """Jensen-Shannon divergence between the rankings of two views.
 
-    Row i of the similarities of both views is compared with column i.
+    Row i of the similarities of the views is compared with column i.
 
-    `clamped` follows perceptiveshawty/RankCSE. There, the logarithm of the mean distribution is clamped to at least
-    1e-7. The logarithm is always negative, so the mean is replaced by a constant, and the loss only rewards entropy.
+    If `clamped` is set, the loss follows perceptiveshawty/RankCSE. This code clamps the logarithm of the mean
+    distribution to at least 1e-7. The logarithm is always negative, so a constant replaces it, and the loss only
+    rewards entropy.
     """
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean over the rows of the batch."""
+        """Return the loss, a scalar: the mean over the rows of the batch."""
         first, second = step.vectors_of((0, 1))
         similarities = cosines(first, second) / self.params.temperature
         rows, columns = similarities.log_softmax(1), similarities.T.log_softmax(1)

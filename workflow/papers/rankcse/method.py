@@ -1,6 +1,6 @@
 """The method of RankCSE (Liu et al. 2023).
 
-It contains ranking distillation from frozen teachers, and ranking consistency.
+Ranking distillation from frozen teachers, and ranking consistency.
 """
 
 import math
@@ -16,8 +16,14 @@ from replicse.registry.terms import TwoViews
 class RankDistillationParameters(TwoViews):
     """Parameters of ranking distillation from frozen teachers (RankCSE).
 
-    The list of a row contains cosines with all rows of the second view, except the row itself unless `diagonal` is
-    set. Lists of the teachers are averaged, with weights `shares` if they differ.
+    The list of a row contains its cosines with the rows of the second view. The lists of the teachers are averaged.
+
+    Args:
+        teachers: the frozen models, at least one.
+        shares: list of the teachers' weights in the average, with a sum of 1. Default: equal weights.
+        temperature: the divisor of the student's cosines. Default: 0.05.
+        teacher_temperature: the divisor of the teachers' average. Default: 0.05.
+        diagonal: whether the list of a row contains the cosine with the row itself. Default: False.
     """
 
     teachers: Annotated[tuple[FrozenModel, ...], Field(min_length=1)]
@@ -27,19 +33,21 @@ class RankDistillationParameters(TwoViews):
     diagonal: bool = False
 
     def missing(self) -> str:
-        """Return an error message if the shares are not valid.
+        """Return an error message if the shares are not valid, otherwise "".
 
-        Each teacher needs a share, and the sum of the shares must be 1.
+        The list should contain one share per teacher, and the sum should be 1.
         """
         if not self.shares or (len(self.shares) == len(self.teachers) and math.isclose(sum(self.shares), 1)):
             return ""
-        return f"shares {list(self.shares)} of {len(self.teachers)} teachers: give one each, 1 together"
+        return (
+            f"shares {list(self.shares)} of {len(self.teachers)} teachers: give each a share, with the sum 1"
+        )
 
 
 class ListNetParameters(RankDistillationParameters):
     """ListNet (Cao et al. 2007).
 
-    It is the cross-entropy of the top-one probabilities of teachers and student.
+    Cross-entropy between the top-one probabilities of the teachers and the student.
     """
 
     implementation: ClassVar[str] = "papers.rankcse.losses:ListNet"
@@ -49,8 +57,9 @@ class ListNetParameters(RankDistillationParameters):
 class ListMLEParameters(RankDistillationParameters):
     """ListMLE (Xia et al. 2008): likelihood of the teachers' order.
 
-    `epsilon` is added to each sum of exponentials. The sums are relative to the largest exponential of the row, so that
-    epsilon reduces the weight of the end of the list.
+    Args:
+        epsilon: the constant that is added to each sum of exponentials. The sums are divided by the largest exponential
+            of the row, so a larger epsilon reduces the weight of the end of the list. Default: 0.
     """
 
     implementation: ClassVar[str] = "papers.rankcse.losses:ListMLE"
@@ -59,10 +68,14 @@ class ListMLEParameters(RankDistillationParameters):
 
 
 class RankingConsistencyParameters(TwoViews):
-    """Jensen-Shannon divergence between rankings of two views (RankCSE).
+    """Jensen-Shannon divergence between the rankings of two views (RankCSE).
 
-    The rankings are the rows and columns of the similarities of the views. `clamped` computes the loss of a community
-    implementation: minus the mean entropy of both, up to constants.
+    The rankings are the rows and columns of the similarities of the views.
+
+    Args:
+        temperature: the divisor of the cosines. Default: 0.05.
+        clamped: whether to compute the loss of a community implementation, which is minus the mean entropy of both
+            rankings up to constants. Default: False.
     """
 
     implementation: ClassVar[str] = "papers.rankcse.losses:RankingConsistency"

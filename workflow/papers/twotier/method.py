@@ -1,6 +1,6 @@
 """The method of 2-Tier SimCSE.
 
-It contains binary cross-entropy, and labelled sentences without their labels.
+Binary cross-entropy, and a corpus of labelled sentences without their labels.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 class BinaryCrossEntropyParameters(ClassifierParameters):
     """Binary cross-entropy of one logit or of several classes.
 
-    If there are several classes, each is compared with all others.
+    If there are several classes, each class is compared with all other classes.
+
+    Args:
+        classes: the number of logits. Default: 1.
+        sentences: the number of sentences per row, 1 or 2. Default: 2.
     """
 
     term: Literal["binary-cross-entropy"]
@@ -31,7 +35,15 @@ class BinaryCrossEntropyParameters(ClassifierParameters):
 
 
 def binary_cross_entropy(step: "Step", parameters: BinaryCrossEntropyParameters) -> "Tensor":
-    """Return the mean over rows and classes."""
+    """Compute the mean binary cross-entropy over rows and classes.
+
+    Args:
+        step: a training step, with the labels of its rows.
+        parameters: the parameters of the term.
+
+    Returns:
+        The loss, a scalar.
+    """
     import torch.nn.functional as F
 
     vectors = step.vectors_of(parameters.vector_views(len(step.vectors)))
@@ -42,18 +54,23 @@ def binary_cross_entropy(step: "Step", parameters: BinaryCrossEntropyParameters)
 
 
 class LabelledLines(OneColumn, Labelled):
-    """The distinct sentences of a labelled file, in file order.
+    """A corpus of the distinct sentences of a labelled file, in file order.
 
-    Both sides of pairs are included.
+    Both sentences of a pair are included.
     """
 
     has_labels: ClassVar[bool] = False
-    # The discriminator of formats, which never has the value of the base class.
+    # The discriminator of formats; the value of the base class is never used.
     format: Literal["labelled-lines"]  # type: ignore[assignment]
 
 
 def labelled_lines(root: Path, corpus: LabelledLines) -> Iterator[tuple[str]]:
-    """Yield the distinct sentences of labelled rows."""
+    """Yield the distinct sentences of labelled rows, each as a tuple of one.
+
+    Args:
+        root: the data folder.
+        corpus: the corpus.
+    """
     from replicse.data.corpora import labelled
 
     distinct: dict[str, None] = {}
