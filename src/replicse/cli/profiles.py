@@ -1,12 +1,30 @@
 """Find Snakemake profiles by name and check their requirements."""
 
 import os
+import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from replicse.checked import read_yaml
 from replicse.errors import BadInput, nearest
+
+# Options of sbatch that the executor sets from resources.
+SLURM_RESOURCES = {
+    "account": "slurm_account",
+    "clusters": "clusters",
+    "constraint": "constraint",
+    "cpus-per-task": "cpus_per_task",
+    "gpus": "gpu",
+    "gres": "gres",
+    "mem": "mem_mb",
+    "mem-per-cpu": "mem_mb_per_cpu",
+    "nodes": "nodes",
+    "ntasks": "tasks",
+    "partition": "slurm_partition",
+    "qos": "qos",
+    "time": "runtime",
+}
 
 
 def profile_named(name: str, workflow: Path) -> str:
@@ -24,6 +42,8 @@ def profile_named(name: str, workflow: Path) -> str:
     if name in profiles:
         refuse_without_executor(profiles[name] / "config.yaml")
         return str(profiles[name])
+    if (Path(name) / "config.yaml").is_file():
+        refuse_options_in_slurm_extra(Path(name) / "config.yaml")
     # Snakemake looks for profiles of a user or a site here.
     config_home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
     homes = (Path(), config_home / "snakemake", Path("/etc/xdg/snakemake"))
@@ -42,6 +62,25 @@ def refuse_without_executor(file: Path) -> None:
     if executor != "local" and not find_spec(package.replace("-", "_")):
         raise BadInput(f"{file}: the executor {executor} is not installed; pip install {package}")
     refuse_unquotable_folder(executor)
+
+
+def refuse_options_in_slurm_extra(file: Path) -> None:
+    """Raise BadInput if `slurm_extra` in a profile has an option that is a resource.
+
+    The executor refuses such an option, and Snakemake then waits for a job that does not exist.
+    """
+    settings = read_yaml(file) or {}
+    written = {"default-resources": settings.get("default-resources")}
+    for rule, resources in (settings.get("set-resources") or {}).items():
+        written[f"set-resources: {rule}"] = resources
+    for location, resources in written.items():
+        extra = str(resources.get("slurm_extra", "")) if isinstance(resources, dict) else ""
+        for option, resource in SLURM_RESOURCES.items():
+            if re.search(rf"--{option}(=|\s)", extra):
+                raise BadInput(
+                    f"{file}: {location}: slurm_extra has --{option}, which the executor refuses;"
+                    f" set the resource {resource} instead"
+                )
 
 
 def refuse_unquotable_folder(executor: str) -> None:

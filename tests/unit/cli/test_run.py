@@ -108,6 +108,20 @@ def test_what_asks_a_run_to_end_asks_its_jobs(tmp_path, number):
         time.sleep(0.05)
 
 
+def test_an_option_that_the_slurm_executor_refuses_is_named_with_its_resource(tmp_path, capsys):
+    """Refuse `--qos` in slurm_extra before the start: of a group of jobs, Snakemake waits for ever.
+
+    Other options of slurm_extra pass.
+    """
+    file = tmp_path / "config.yaml"
+    file.write_text('set-resources:\n  train: {slurm_extra: "--mail-type=END --qos=long"}\n')
+    assert main(["run", "simcse/table3", "--scale", "micro", "--profile", str(tmp_path), "-n"]) == 2
+    told = capsys.readouterr().err
+    assert f"{file}: set-resources: train: slurm_extra has --qos" in told and "resource qos instead" in told
+    file.write_text('default-resources: {slurm_extra: "--mail-type=END"}\n')
+    assert profiles.profile_named(str(tmp_path), ROOT / "workflow") == str(tmp_path)
+
+
 @pytest.mark.parametrize("words", [["--profile", "gpu-box"], ["--", "--resources", "gpu=2"]])
 def test_gpus_are_refused_on_a_machine_without_one(calls, capsys, monkeypatch, words):
     """Refuse GPUs on a machine without one.
