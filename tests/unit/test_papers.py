@@ -23,7 +23,7 @@ from replicse.spec.record import load_record
 
 WORKFLOW = ROOT / "workflow"
 KEYS = sorted(folder.name for folder in (WORKFLOW / "papers").iterdir())
-SCALES = ("micro", "short", "compact", "paper")
+SCALES = ("micro", "short", "compact", "minilm", "paper")
 STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
 TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
 RANGES = {"spearman": (-100, 100), "accuracy": (0, 100), "alignment": (0, 4), "uniformity": (-8, 0)}

@@ -188,7 +188,7 @@ def test_papers_scales_and_pins_of_the_workspace_come_first(workspace):
     (workspace / "hub.lock.yaml").write_text(yaml.safe_dump(pinned))
     papers = load_papers(WORKFLOW)
     assert papers["repro"].about.precision == "bf16" and "simcse" in papers
-    assert load_scales(WORKFLOW).keys() == {"micro", "compact", "short", "paper", "tiny"}
+    assert load_scales(WORKFLOW).keys() == {"micro", "compact", "short", "minilm", "paper", "tiny"}
     plan = compile_study({"scale": "tiny", "papers": {"simcse": ["table3"]}, "seeds": [0]}, WORKFLOW)
     assert plan.scale.title == "Tiny" and plan.runs
     assert load_lock(WORKFLOW).revision("bert-base-uncased") == "0" * 40

@@ -148,7 +148,7 @@ def split_docstring(text: str) -> tuple[str, dict[str, str]]:
     attributes: dict[str, str] = {}
     for line in inspect.cleandoc(listed).splitlines():
         name, colon, meaning = line.partition(": ")
-        if colon and name.isidentifier():
+        if colon and name.replace("-", "_").isidentifier():
             attributes[name] = meaning
         elif attributes:
             last = next(reversed(attributes))

@@ -7,7 +7,7 @@ from typing import Any
 from replicse.files import read_json
 from replicse.registry.artefacts import CONFIG
 
-# From config.json of bert-base-uncased, roberta-base and similar encoders.
+# From config.json of bert-base-uncased, roberta-base, all-MiniLM-L6-v2 and similar encoders.
 _BERT = {"family": "bert", "vocabulary": 30522, "positions": 512, "token_types": 2}
 _ROBERTA = {"family": "roberta", "vocabulary": 50265, "positions": 514, "token_types": 1, "pad_id": 1}
 _BASE = {"hidden": 768, "layers": 12, "heads": 12, "intermediate": 3072}
@@ -19,6 +19,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "roberta-large": {**_ROBERTA, **_LARGE},
     "distilbert-base": {**_BERT, **_BASE, "family": "distilbert", "layers": 6, "token_types": 0},
     "distilroberta-base": {**_ROBERTA, **_BASE, "layers": 6},
+    "minilm-l6": {**_BERT, "hidden": 384, "layers": 6, "heads": 12, "intermediate": 1536},
 }
 # Encoders of the same size as BERT-base.
 AS_BASE = ("mpnet-base", "llm-embedder")
