@@ -1,11 +1,11 @@
 """CPU time of dry runs of the paper scale through each profile.
 
 `replicse run -n` plans, and lets Snakemake build the whole DAG and count its jobs; every job is resolved, but not
-listed. The goal is 10 s of CPU time for 5,000 jobs; CPU time depends less on other processes. `limit` is Snakemake
-alone on a workflow of the same shape, measured in the same run: as many jobs of each stage and as many files for each
-job, below one folder with a wildcard, with equal dependencies, with a file that exists for each job, and nothing else:
-no parameters, resources, logs or environments. All are measured in turn, `--rounds` times, and the smallest time of
-each counts, because other processes only add to it.
+listed. The goal is 1.2 times the CPU time of Snakemake alone; CPU time depends less on other processes. `limit` is
+Snakemake alone on a workflow of the same shape, measured in the same run: as many jobs of each stage and as many files
+for each job, below one folder with a wildcard, with equal dependencies, with a file that exists for each job, and
+nothing else: no parameters, resources, logs or environments. All are measured in turn, `--rounds` times, and the
+smallest time of each counts, because other processes only add to it.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from typing import Any
 
 from record import ROOT, row, write_record
 
-GOAL = 10
+GOAL = 1.2  # times Snakemake alone
 ALONE = "snakemake_alone"
 PROFILES = ("gpu-box", "slurm", "slurm-gpu")
 LIMIT = """
@@ -162,8 +162,8 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
             f"{case['of_5000']:.1f}",
             limit=f"{alone:.1f}",
             ratio=f"{case['of_5000'] / alone:.2f}",
-            goal=f"{found['goal_seconds_of_5000']}",
-            met=case["of_5000"] <= found["goal_seconds_of_5000"],
+            goal=f"{GOAL}x",
+            met=case["of_5000"] <= GOAL * alone,
         )
 
 
@@ -180,7 +180,7 @@ def main() -> None:
         for profile in chosen.profiles:
             rounds.setdefault(profile, []).append(dry_run(profile, chosen.seeds))
     found = {name: smallest(each) for name, each in rounds.items()}
-    record = {"goal_seconds_of_5000": GOAL, ALONE: found.pop(ALONE), "profiles": found}
+    record = {"goal": GOAL, ALONE: found.pop(ALONE), "profiles": found}
     write_record("dry_run", record, list(lines_of(record)))
     print(json.dumps(record, indent=1))
 
