@@ -73,5 +73,5 @@ def test_what_cannot_be_scored_says_why(tmp_path, texts):
     (tmp_path / "texts.csv").write_text("text,field\n" + "t0,b\n" * 9, encoding="utf-8")
     with pytest.raises(BadInput, match="9 texts are too few for 10 neighbours"):
         knn.evaluate(tmp_path, RandomVectors(2, fixed=vectors), of_table())
-    with pytest.raises(BadInput, match="a corpus of text and class, not of text"):
+    with pytest.raises(BadInput, match="a corpus with the columns text and class, not text"):
         ClassifiedTexts.of({"corpus": {"format": "lines", "file": "a.txt"}}, "set")

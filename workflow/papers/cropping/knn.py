@@ -1,7 +1,8 @@
 """Accuracy of a k-nearest-neighbour classifier on sentence vectors.
 
-This is the evaluation of Gonzalez-Marquez et al. (2026). Classifier and split are from scikit-learn, with the settings
-of the authors' code: ten neighbours with equal votes, and a random tenth of the texts as the test set, with seed 42.
+This is the evaluation of Gonzalez-Marquez et al. (2026). The classifier and the split are from scikit-learn, with the
+settings of the authors' code: ten neighbours with equal votes, and a random tenth of the texts as the test set with
+seed 42.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +23,12 @@ Sets = Mapping[str, ClassifiedTexts]
 
 
 def sentences(root: Path, sets: Sets) -> Iterator[str]:
-    """Yield all texts of the sets."""
+    """Yield all texts of the sets.
+
+    Args:
+        root: The data root.
+        sets: A dict from names to texts with classes.
+    """
     for texts in sets.values():
         yield from load_classified(root, texts)[0]
 
@@ -30,19 +36,19 @@ def sentences(root: Path, sets: Sets) -> Iterator[str]:
 def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
     """Compute the accuracies of each set.
 
-    Post-processing that depends on the task is fitted on each set separately.
+    If post-processing depends on the task, it is fitted on each set separately.
 
     Args:
-        root: the data root.
-        vectors: the encoder.
-        sets: the sets by name.
+        root: The data root.
+        vectors: The encoder.
+        sets: A dict from names to texts with classes.
 
     Returns:
-        By set, the accuracies (x 100) by distance and the number of texts `n`, including test texts. An accuracy is
-        None if vectors are not finite, with the reason in `failures`.
+        A dict from names to dicts with the accuracies (x 100) `euclidean` and `cosine`, and `n`, the number of training
+        and test texts. If vectors are not finite, accuracies are None, with the reason in `failures`.
 
     Raises:
-        BadInput: if a set has too few texts.
+        BadInput: If a set has too few texts.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -50,7 +56,7 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
         texts, classes = load_classified(root, classified_texts)
         if (1 - TEST_SHARE) * len(texts) < NEIGHBOURS + 1:
             raise BadInput(
-                f"knn/{name}: {len(texts)} texts are too few for {NEIGHBOURS} neighbours; add some"
+                f"knn/{name}: {len(texts)} texts are too few for {NEIGHBOURS} neighbours; add texts"
             )
         rows = focused(vectors, texts)(texts)
         scores[name] = {"n": len(texts), **dict.fromkeys(DISTANCES)}
@@ -63,7 +69,15 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
 
 
 def load_classified(root: Path, settings: ClassifiedTexts) -> tuple[list[str], list[str]]:
-    """Return the texts of a set and their classes."""
+    """Load the texts of a set and their classes.
+
+    Args:
+        root: The data root.
+        settings: The corpus, the classes to skip, and the string at which names of classes are cut.
+
+    Returns:
+        Two lists of equal length.
+    """
     columns = read_corpus(root, settings.corpus)
     texts, classes = [], []
     for text, name in zip(columns["text"], columns["class"], strict=True):
@@ -74,8 +88,14 @@ def load_classified(root: Path, settings: ClassifiedTexts) -> tuple[list[str], l
 
 
 def accuracy(rows: np.ndarray, classes: list[str], distance: str) -> float:
-    """Return the accuracy of the classifier on the test rows, in [0, 1]."""
-    from sklearn.model_selection import train_test_split  # imported here because it takes a second
+    """Compute the accuracy of the classifier on the test rows, in [0, 1].
+
+    Args:
+        rows: The vectors, (n, width).
+        classes: The class of each vector.
+        distance: "euclidean" or "cosine".
+    """
+    from sklearn.model_selection import train_test_split  # a slow import
     from sklearn.neighbors import KNeighborsClassifier
 
     train_rows, test_rows, train_classes, test_classes = train_test_split(

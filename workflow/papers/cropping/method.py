@@ -1,6 +1,6 @@
 """The method of Gonzalez-Marquez et al. (2026).
 
-It contains texts, chunks of texts, and the accuracy of nearest neighbours.
+The module defines the corpora of texts and of chunks, and the suite `knn` with the accuracy of nearest neighbours.
 """
 
 import math
@@ -18,7 +18,7 @@ DISTANCES = ("euclidean", "cosine")
 
 
 class TransferSentences(CorpusFormat):
-    """The sentences of all splits of a transfer set with their classes."""
+    """The sentences of all splits of a transfer dataset with their classes."""
 
     implementation: ClassVar[str] = "papers.cropping.texts:transfer_sentences"
     format: Literal["transfer-sentences"]
@@ -26,15 +26,18 @@ class TransferSentences(CorpusFormat):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of the sentence and the class."""
+        """Return the columns: text, which is a sentence, and class."""
         return ("text", "class")
 
 
 class Documents(OneFile):
     """Texts of several sentences, from a table or a text file.
 
-    A text file has a sentence per line and an empty line after each text. In a table, `text` is the heading of the
-    texts, and `label` the heading of their classes, if there are any.
+    A text file has a sentence per line and an empty line after each text.
+
+    Attributes:
+        text: The heading of the texts, if the file is a table.
+        label: The heading of the classes. Default: the texts have no classes.
     """
 
     implementation: ClassVar[str] = "papers.cropping.texts:documents"
@@ -44,23 +47,33 @@ class Documents(OneFile):
 
     @model_validator(mode="after")
     def _has_headings_in_a_table(self) -> Self:
-        if (PurePosixPath(self.file).suffix.lower() in TABLE_KINDS) != bool(self.text):
-            raise ValueError(f"text, the heading of the texts, for {', '.join(TABLE_KINDS)}, and only there")
+        is_table = PurePosixPath(self.file).suffix.lower() in TABLE_KINDS
+        if is_table and not self.text:
+            raise ValueError(f'text, the heading of the texts, because "{self.file}" is a table')
+        if self.text and not is_table:
+            raise ValueError(f'no text, because "{self.file}" is not a table ({", ".join(TABLE_KINDS)})')
         if self.label and not self.text:
-            raise ValueError("label only with text")
+            raise ValueError("text together with label")
         return self
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of the text and, if there are classes, the class."""
+        """Return the columns: text and, if there are classes, class."""
         return ("text", "class") if self.label else ("text",)
 
 
 class Chunks(CorpusFormat):
     """Random pairs of chunks of a document, which may overlap.
 
-    Sentences end at a full stop and have `shortest` to `longest` characters; other sentences are skipped. A chunk is
-    `sentences` consecutive sentences. Each of the `documents` with at least two chunks gives one pair per visit.
+    Each document with at least two chunks gives one pair per visit; other documents are skipped.
+
+    Attributes:
+        documents: A corpus with the column `text`.
+        sentences: The number of consecutive sentences of a chunk. Default: 2.
+        shortest: The minimum number of characters of a sentence. Shorter sentences are skipped. Default: 100.
+        longest: The maximum number of characters of a sentence. Longer sentences are skipped. Default: 250.
+        visits: The number of pairs from each document. Default: 1.
+        seed: The random seed of the pairs. Default: 42.
     """
 
     implementation: ClassVar[str] = "papers.cropping.texts:chunks"
@@ -76,28 +89,33 @@ class Chunks(CorpusFormat):
     def _is_of_texts(self) -> Self:
         if "text" not in self.documents.columns:
             raise ValueError(
-                f"documents of a corpus with the column text, not of {', '.join(self.documents.columns)}"
+                f"documents of a corpus with the column text, not {', '.join(self.documents.columns)}"
             )
         if self.shortest > self.longest:
-            raise ValueError(f"shortest at most longest, {self.longest}")
+            raise ValueError(
+                f"shortest to be at most longest, which is {self.longest}; it is {self.shortest}"
+            )
         return self
 
     @classmethod
     def characters(cls, recipe: Mapping[str, Any]) -> float:
-        """Return the expected number of characters of a chunk.
+        """Estimate the number of characters of a chunk.
 
-        Most sentences are shorter than the mean of the bounds, so the geometric mean is used.
+        Most sentences are shorter than the mean of the two bounds, so the geometric mean is used.
+
+        Args:
+            recipe: A run or recipe with a corpus of this format.
         """
         chunks = cls.of(recipe, "corpus")
         return chunks.sentences * math.sqrt(chunks.shortest * chunks.longest)
 
     @property
     def parts(self) -> tuple[HubPart, ...]:
-        """Return the parts of hub datasets that the documents need."""
+        """Return the files of hub datasets that the documents need."""
         return getattr(self.documents, "parts", ())
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
-        """Return the corpus with pinned documents."""
+        """Return the corpus with the commits of hub datasets filled in."""
         return self.model_copy(update={"documents": self.documents.pinned(commit)})
 
     def origin(self, root: Path) -> tuple[str, str]:
@@ -106,9 +124,13 @@ class Chunks(CorpusFormat):
 
 
 class ClassifiedTexts(Checked):
-    """Texts with classes, without the classes in `drop`.
+    """Texts with classes.
 
-    The name of a class ends before the mark `until`.
+    Attributes:
+        corpus: A corpus with the columns `text` and `class`.
+        drop: Classes whose texts are skipped. Default: none.
+        until: A string at which names of classes are cut, such as "." for the first part of "cs.CL". Default: names are
+            not cut.
     """
 
     corpus: Corpus
@@ -118,18 +140,20 @@ class ClassifiedTexts(Checked):
     @model_validator(mode="after")
     def _has_classes(self) -> Self:
         if set(self.corpus.columns) != {"text", "class"}:
-            raise ValueError(f"a corpus of text and class, not of {', '.join(self.corpus.columns)}")
+            raise ValueError(
+                f"a corpus with the columns text and class, not {', '.join(self.corpus.columns)}"
+            )
         return self
 
 
 class KnnOptions(SuiteOptions):
-    """Classified texts by name."""
+    """Options of the suite `knn`: a dict from names to texts with classes."""
 
     sets: Annotated[dict[Id, ClassifiedTexts], Field(min_length=1)]
 
 
 SUITES = {
-    # Each test text is compared with all training texts: 73,000 with 660,000 for arXiv.
+    # Each test text is compared with all training texts: for arXiv, 73,000 texts with 660,000 texts.
     "knn": Suite(
         "papers.cropping.knn",
         "knn",

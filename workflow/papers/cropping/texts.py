@@ -1,7 +1,4 @@
-"""Texts of several sentences, and random pairs of chunks.
-
-A chunk consists of neighbouring sentences.
-"""
+"""Readers of texts of several sentences and of random pairs of chunks."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -18,15 +15,25 @@ from .method import Chunks, Documents, TransferSentences
 
 
 def transfer_sentences(root: Path, corpus: TransferSentences) -> Iterator[Row]:
-    """Yield the sentences of all splits of a transfer set with their classes."""
+    """Yield the sentences of all splits of a transfer dataset with classes.
+
+    Args:
+        root: The data root.
+        corpus: The corpus, with the name of the dataset.
+    """
     for split in load_transfer(root, corpus.task).splits.values():
         yield from zip(split.first, map(str, split.labels), strict=True)
 
 
 def documents(root: Path, corpus: Documents) -> Iterator[Row]:
-    """Yield texts on one line with punctuation after each sentence.
+    """Yield each text as a string without line breaks.
 
-    If the corpus is a table with `label`, the class of each text follows the text.
+    In a text file, a full stop is added to sentences that end without punctuation. If the corpus is a table with
+    `label`, a row consists of the text and the class.
+
+    Args:
+        root: The data root.
+        corpus: The corpus, with the name of the file.
     """
     path = root / corpus.file
     if corpus.text:
@@ -41,7 +48,7 @@ def documents(root: Path, corpus: Documents) -> Iterator[Row]:
 
 
 def _add_full_stop(line: str) -> str:
-    """Add a full stop to a line without punctuation at the end."""
+    """Add a full stop if a line is not empty and ends without punctuation."""
     return line if not line or line[-1] in ".?!" else f"{line}."
 
 
@@ -49,6 +56,10 @@ def chunks(root: Path, corpus: Chunks) -> Iterator[Row]:
     """Yield two different random chunks of each document at each visit.
 
     Documents with fewer than two chunks are skipped.
+
+    Args:
+        root: The data root.
+        corpus: The corpus, with the documents and the sizes of sentences and chunks.
     """
     place = corpus.documents.columns.index("text")
     by_document = []
@@ -64,16 +75,20 @@ def chunks(root: Path, corpus: Chunks) -> Iterator[Row]:
 
 
 def split_chunks(text: str, sentences: int, shortest: int, longest: int) -> list[str]:
-    """Return all chunks of consecutive sentences of a text.
+    """Return all chunks of a text.
 
-    Sentences are separated by full stops, and sentences of other lengths are skipped, so that the sentences of a chunk
-    are not always next to each other in the text (as in the code of Gonzalez-Marquez et al.).
+    As in the code of Gonzalez-Marquez et al., the text is split at full stops. Sentences that are too short or too long
+    are skipped, so the sentences of a chunk may be separated by skipped sentences in the text. A chunk starts at each
+    sentence that is followed by enough sentences.
 
     Args:
-        text: the text.
-        sentences: the number of sentences of a chunk.
-        shortest: the minimum number of characters of a sentence, including a space at the start.
-        longest: the maximum number of characters of a sentence.
+        text: The text.
+        sentences: The number of sentences of a chunk.
+        shortest: The minimum number of characters of a sentence, including a space at the start.
+        longest: The maximum number of characters of a sentence.
+
+    Returns:
+        The chunks in the order of the text.
     """
     fitting = [f"{part.strip()}." for part in text.split(".") if shortest <= len(part) <= longest]
     starts = range(len(fitting) - sentences + 1)

@@ -1,6 +1,6 @@
-"""Edits of sentences by a frozen masked-LM.
+"""Edits of sentences by a frozen masked-LM, with token labels.
 
-They include labels of replaced, inserted and deleted tokens.
+The labels mark replaced, inserted or deleted tokens.
 """
 
 from dataclasses import dataclass
@@ -16,22 +16,23 @@ from replicse.objective.mlm import masked_copy
 
 from .method import Rewriting
 
-# Number of tokens whose logits are computed at once, so that they fit into the cache of a CPU.
+# The number of tokens whose logits are computed at once; this many logits fit into the cache of a CPU.
 _CHUNK = 256
 
 
 class Generator:
     """A frozen masked-LM with dropout (methods 4.1).
 
-    In the released code it is part of the model, whose training mode enables dropout. Here it is not a torch
-    module, so that neither the optimiser nor the resume state contains it.
+    In the released code the generator is part of the model, so training mode also enables dropout in the generator.
+    Here it is not a torch module, so that neither the optimiser nor the resume state contains it.
 
     Args:
-        rewriting: the parameters of the term.
-        trained: the encoder in training.
+        rewriting: The parameters of the term.
+        trained: The encoder in training.
 
     Raises:
-        BadInput: if there is no generator, it has no masked-LM head, or as `open_frozen`.
+        BadInput: If the term has no generator, if the generator has no masked-LM head, or if `open_frozen` cannot load
+            it.
     """
 
     def __init__(self, rewriting: Rewriting, trained: Backbone) -> None:
@@ -39,24 +40,30 @@ class Generator:
             raise BadInput(f"{rewriting.term} has no generator; name a masked-LM")
         self.backbone, self.choice = open_frozen(rewriting.generator, trained).train(), rewriting.choice
         if not self.backbone.predicts_tokens:
-            raise BadInput(f"{rewriting.generator.folder}: has no masked-LM head; a generator needs one")
+            raise BadInput(
+                f"{rewriting.generator.folder}: has no masked-LM head; use a masked-LM as the generator"
+            )
 
     @torch.no_grad()
     def __call__(self, batch: TokenBatch, positions: Tensor | None, generator: torch.Generator) -> Tensor:
         """Predict token ids of a batch.
 
         Args:
-            batch: packed tokens.
-            positions: the packed positions to predict, or None for all positions.
-            generator: the source of random numbers.
+            batch: The packed tokens.
+            positions: The packed positions to predict, (n,), or None for all positions.
+            generator: The source of random numbers.
+
+        Returns:
+            The token ids, (n,).
         """
         states = self.backbone(batch).last
-        states = states if positions is None else states[positions]
+        if positions is not None:
+            states = states[positions]
         ids = [self._choose_tokens(part, generator) for part in states.split(_CHUNK)]
         return torch.cat(ids) if ids else batch.tokens[:0]
 
     def _choose_tokens(self, states: Tensor, generator: torch.Generator) -> Tensor:
-        # In half precision close logits are equal, and a tie could count as a replaced token.
+        # Use single precision: in half precision close logits can be equal, and a tie could replace a token.
         with torch.autocast(states.device.type, enabled=False):
             logits = self.backbone.token_logits(states.float())
         if self.choice == "argmax":
@@ -70,7 +77,12 @@ class Generator:
 
 @dataclass(frozen=True)
 class Edited:
-    """Packed edited sentences, and a label (0 or 1) for each token, (total,)."""
+    """Edited sentences with token labels.
+
+    Attributes:
+        batch: The packed tokens of the edited sentences.
+        labels: The label of each token, 0 or 1, (total,).
+    """
 
     batch: TokenBatch
     labels: Tensor
@@ -81,9 +93,15 @@ def replace(
 ) -> Edited:
     """Mask a share of the tokens and replace them by predicted tokens.
 
-    The generator predicts the tokens. Changed tokens have label 1. With places "all", as in the released code, every
-    token is predicted, so that unmasked tokens and even [SEP] can be replaced. Position 0 is never replaced (methods
-    4.1).
+    Changed tokens have label 1. If `rewriting.places` is "all", as in the released code, the generator predicts every
+    token, so that unmasked tokens and even [SEP] can be replaced. Position 0 is never replaced (methods 4.1).
+
+    Args:
+        batch: The packed tokens of the sentences.
+        rewriting: The parameters of the term: the share of masked tokens, and the positions to replace.
+        generator: The masked-LM.
+        backbone: The encoder in training, for the special tokens.
+        random: The source of random numbers.
     """
     masked = masked_copy(batch, backbone, rewriting.ratio, random)
     if rewriting.places == "all":
@@ -98,11 +116,18 @@ def replace(
 def insert(
     batch: TokenBatch, ratio: float, generator: Generator, backbone: Backbone, random: torch.Generator
 ) -> Edited:
-    """Insert predicted tokens, a share of the length of each sentence.
+    """Insert predicted tokens at random positions of each sentence.
 
-    The generator predicts the tokens. Inserted tokens have label 1. The number of tokens is rounded, and at least 1 for
-    a sentence with any tokens. Places between the first and the last special token are equally likely. Other tokens are
-    not changed ([unspec] in the paper).
+    Inserted tokens have label 1. All positions between the first and the last special token are equally likely. The
+    paper does not specify whether the other tokens change; here they are kept.
+
+    Args:
+        batch: The packed tokens of the sentences.
+        ratio: The number of inserted tokens as a share of the tokens that are not special. It is rounded, and at least
+            1 if there are such tokens.
+        generator: The masked-LM that predicts the inserted tokens.
+        backbone: The encoder in training, for the mask token.
+        random: The source of random numbers.
     """
     inside = (batch.lengths - 2).clamp(min=0)
     more = torch.where(inside > 0, (inside * ratio).round().long().clamp(min=1), 0)
@@ -121,17 +146,22 @@ def insert(
 
 
 def delete(batch: TokenBatch, ratio: float, random: torch.Generator) -> Edited:
-    """Delete a share of the tokens; tokens after a deleted token have label 1.
+    """Delete random tokens; tokens after a deleted token have label 1.
 
-    The number is rounded, at least 1 for a sentence of two or more tokens, and never all. Special tokens at both ends
-    are kept.
+    Special tokens at both ends are kept.
+
+    Args:
+        batch: The packed tokens of the sentences.
+        ratio: The number of deleted tokens as a share of the tokens that are not special. It is rounded; a sentence of
+            two or more tokens loses at least one token, and at least one token is kept.
+        random: The source of random numbers.
     """
     inside = (batch.lengths - 2).clamp(min=0)
     fewer = torch.minimum((inside * ratio).round().long().clamp(min=1), (inside - 1).clamp(min=0))
     is_deleted = torch.zeros(len(batch.tokens), dtype=torch.bool)
     for start, free, count in zip(batch.offsets.tolist(), inside.tolist(), fewer.tolist(), strict=False):
         is_deleted[start + 1 + torch.randperm(free, generator=random)[:count]] = True
-    # The last token of a row is never deleted, so position 0 of the next row gets label 0.
+    # The special token at the end of a row is never deleted, so position 0 of the next row has label 0.
     labels = is_deleted.roll(1)[~is_deleted].long()
     offsets = torch.cat([fewer.new_zeros(1), (batch.lengths - fewer).cumsum(0)])
     tokens = batch.tokens[(~is_deleted).to(batch.tokens.device)]

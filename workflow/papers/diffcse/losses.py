@@ -1,6 +1,6 @@
 """The losses of DiffCSE (section 3, Table 3).
 
-They contain a discriminator of edited sentences, which is conditioned on sentence vectors.
+Each loss trains a discriminator of edited sentences that is conditioned on the vectors of the original sentences.
 """
 
 import copy
@@ -19,7 +19,7 @@ from replicse.objective.terms import Model, Step, Term
 from . import method as parameters
 from .edits import Edited, Generator, delete, insert, replace
 
-# The released code multiplies ids by the attention mask, so padding is id 0 in every vocabulary, also RoBERTa's.
+# The released code multiplies ids by the attention mask, so padding has id 0 in every vocabulary, also in RoBERTa's.
 PADDING = 0
 
 Parameters = TypeVar("Parameters", bound=parameters.ConditionalParameters)
@@ -28,16 +28,17 @@ Parameters = TypeVar("Parameters", bound=parameters.ConditionalParameters)
 class ConditionalTerm(Term[Parameters]):
     """A term with a conditional discriminator (methods 4.1).
 
-    The discriminator is a trained copy of the encoder that the run starts from. The parameters name the views to edit,
-    and for each the view whose vector replaces position 0. The encoder gets gradients only through these vectors.
+    The discriminator starts as a copy of the encoder and is trained with it. The parameters specify the views to edit
+    and, for each of them, the view whose vector replaces position 0. The encoder gets gradients from this term only
+    through these vectors.
     """
 
     predicts_tokens = False
 
     def prepare(self, model: Model) -> None:
-        """Copy the untrained encoder.
+        """Create the discriminator as a copy of the untrained encoder.
 
-        The copy has a masked-LM head only if it predicts tokens.
+        The copy has a masked-LM head only if the term predicts tokens.
         """
         discriminator = copy.deepcopy(model.backbone).train()
         if not self.predicts_tokens:
@@ -47,15 +48,15 @@ class ConditionalTerm(Term[Parameters]):
         self.discriminator: Backbone = discriminator
 
     def originals(self, step: Step) -> TokenBatch:
-        """Return the sentences to edit."""
+        """Return the sentences to edit, view by view."""
         return TokenBatch.concatenate([step.columns[view] for view in self.params.views])
 
     def states(self, step: Step, edited: TokenBatch) -> Tensor:
         """Return the last hidden states of the discriminator.
 
         Args:
-            step: the inputs of the term.
-            edited: the edited `originals`.
+            step: The inputs of the term.
+            edited: The `originals` after editing.
 
         Returns:
             The states, (total, hidden).
@@ -64,10 +65,13 @@ class ConditionalTerm(Term[Parameters]):
         return self.discriminator(edited, ALL_TOKENS, first_vector=vectors).last
 
     def token_logits(self, states: Tensor) -> Tensor:
-        """Compute masked-LM logits, (n, vocabulary), from discriminator states.
+        """Compute masked-LM logits from states of the discriminator.
 
         Args:
-            states: states of the discriminator, (n, hidden).
+            states: The states, (n, hidden).
+
+        Returns:
+            The logits, (n, vocabulary), float32.
         """
         return self.discriminator.token_logits(states).float()
 
@@ -75,22 +79,27 @@ class ConditionalTerm(Term[Parameters]):
 class ReplacedTokenDetection(ConditionalTerm[parameters.ReplacedTokenDetectionParameters]):
     """Cross-entropy of a classifier of edited and original tokens.
 
-    The classifier is conditioned on the vector of the sentence.
+    The classifier is conditioned on the vector of the sentence. `edit: delete` does not use a generator.
 
-    `average` is "padded" for the mean over the padded batch with label 0 at padding (as in the released code, whose
-    discriminator is computed on padding too), "attended" for the mean over tokens, or "sum" for the sum over tokens
-    (the paper's formula). `choice` and `places` configure the generator: the best or a sampled token, at all or only at
-    masked positions. `edit: delete` needs no generator.
+    The parameter `average` is:
+
+    - "padded": the mean over the padded batch, with label 0 at padding. This is the released code, whose discriminator
+      also gets the padding.
+    - "attended": the mean over tokens.
+    - "sum": the sum over tokens, as in the paper's formula.
+
+    The parameters `choice` and `places` configure the generator: the most likely or a sampled token, at all positions
+    or only at masked positions.
     """
 
     def prepare(self, model: Model) -> None:
-        """Copy the untrained encoder, load the generator and create the head."""
+        """Create the discriminator, the generator and the classifier."""
         super().prepare(model)
         self.generator = None if self.params.edit == "delete" else Generator(self.params, model.backbone)
         self.head = Linear(model.backbone.hidden, 2)
 
     def forward(self, step: Step) -> Tensor:
-        """Return the cross-entropy of the labels of all edited sentences."""
+        """Compute the cross-entropy of the token labels."""
         edited = self.edit_sentences(step)
         batch, labels = edited.batch, edited.labels
         if self.params.average == "padded":
@@ -101,7 +110,7 @@ class ReplacedTokenDetection(ConditionalTerm[parameters.ReplacedTokenDetectionPa
 
     @torch.no_grad()
     def edit_sentences(self, step: Step) -> Edited:
-        """Return the edited sentences and their labels."""
+        """Edit the sentences by replacement, insertion or deletion."""
         batch, ratio, backbone = self.originals(step), self.params.ratio, step.model.backbone
         if self.generator is None:
             return delete(batch, ratio, step.generator)
@@ -113,17 +122,14 @@ class ReplacedTokenDetection(ConditionalTerm[parameters.ReplacedTokenDetectionPa
 class ConditionalMaskedLanguageModelling(
     ConditionalTerm[parameters.ConditionalMaskedLanguageModellingParameters]
 ):
-    """Mean cross-entropy of masked tokens, given a sentence vector.
-
-    The tokens are predicted from the other tokens and the vector.
-    """
+    """Mean cross-entropy of masked tokens, given the sentence vector."""
 
     predicts_tokens = True
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean cross-entropy over the chosen positions.
+        """Compute the mean cross-entropy of the masked tokens.
 
-        The loss is 0 if no position is chosen.
+        It is 0 if no tokens are masked.
         """
         masked = masked_copy(self.originals(step), step.model.backbone, self.params.ratio, step.generator)
         states = self.states(step, masked.batch)
@@ -133,21 +139,21 @@ class ConditionalMaskedLanguageModelling(
 
 
 class CorrectiveLanguageModelling(ConditionalTerm[parameters.CorrectiveLanguageModellingParameters]):
-    """Mean cross-entropy of the original token at every position.
+    """Mean cross-entropy of the original tokens, given the sentence vector.
 
-    A generator rewrites the sentence, and the vector of the sentence is given. The term is from COCO-LM, but without
-    the copy mechanism, which the paper does not mention (methods 4.3).
+    A generator rewrites the sentence, and the discriminator predicts the original token at every position. The term is
+    from COCO-LM, but without the copy mechanism, which the paper does not mention (methods 4.3).
     """
 
     predicts_tokens = True
 
     def prepare(self, model: Model) -> None:
-        """Copy the encoder with a masked-LM head, and load the generator."""
+        """Create the discriminator and the generator."""
         super().prepare(model)
         self.generator = Generator(self.params, model.backbone)
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean cross-entropy over all tokens."""
+        """Compute the mean cross-entropy over all tokens."""
         batch = self.originals(step)
         with torch.no_grad():
             edited = replace(batch, self.params, self.generator, step.model.backbone, step.generator)

@@ -1,6 +1,6 @@
 """The method of DiffCSE (Chuang et al. 2022).
 
-It contains terms with a conditional discriminator, insertion and recall.
+The module defines the parameters of its terms and augmentation, and the suite `recall`.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,11 @@ CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
 class ConditionalParameters(TermParameters):
     """Parameters of all terms of DiffCSE.
 
-    `views` are the views to edit. For each, `condition` is the view whose vector conditions the discriminator.
+    Attributes:
+        ratio: The share of tokens that are masked, inserted or deleted. Default: 0.3.
+        views: The views to edit. Default: both.
+        condition: The view whose vector conditions the discriminator: one for all edited views, or one for each.
+            Default: the edited view itself.
     """
 
     ratio: Ratio = 0.3
@@ -35,54 +39,66 @@ class ConditionalParameters(TermParameters):
         """
         if self.condition is None:
             return self.views
-        condition = (self.condition,) if isinstance(self.condition, int) else self.condition
-        return condition * len(self.views) if len(condition) == 1 else condition
+        if isinstance(self.condition, int):
+            return (self.condition,) * len(self.views)
+        if len(self.condition) == 1:
+            return self.condition * len(self.views)
+        return self.condition
 
     def vector_views(self, count: int) -> tuple[int, ...]:
         """Return the views whose vectors condition the discriminator."""
         return self.conditions
 
     def named_views(self) -> Iterable[int]:
-        """Return edited and conditioning views."""
+        """Return all edited and conditioning views."""
         return (*self.views, *self.conditions)
 
     def passes(self, count: int) -> float:
-        """Return one pass through the discriminator for each edited view."""
+        """Return the passes through the discriminator, one per edited view."""
         return len(self.views)
 
     def missing(self) -> str:
-        """Return an error message if `condition` and `views` do not match.
+        """Return an error message if `condition` does not match `views`.
 
-        Both need the same number of views.
+        The message is empty if `condition` has one view, or as many as `views`.
         """
         if len(self.conditions) == len(self.views):
             return ""
-        return f"condition {list(self.conditions)} for views {list(self.views)}: give one for all of them, or one each"
+        return f"one condition, or as many as views; there are {len(self.conditions)} for {len(self.views)} views"
 
 
 class Rewriting(ConditionalParameters):
-    """A conditional term with sentences that a frozen generator rewrites."""
+    """Parameters of a term with a generator that rewrites sentences.
+
+    Attributes:
+        generator: A frozen masked-LM, such as `{backbone: NAME}`.
+        choice: The most likely token ("argmax", default) or a sampled token ("sample").
+        places: The positions to replace: "all" (default) or only "masked" positions.
+    """
 
     generator: FrozenModel | None = None
     choice: Literal["argmax", "sample"] = "argmax"
     places: Literal["all", "masked"] = "all"
 
     def frozen_passes(self, count: int) -> float:
-        """Return one pass for each edited view."""
+        """Return the passes through the generator, one per edited view."""
         return len(self.views)
 
     def missing(self) -> str:
-        """Return an error message if there is no generator."""
+        """Return an error message if the views or the generator are missing."""
         problem = super().missing()
         if not problem and not self.generator:
-            problem = "its generator; name a masked-LM: {backbone: NAME}"
+            problem = "a generator; name a masked-LM, such as generator: {backbone: NAME}"
         return problem
 
 
 class ReplacedTokenDetectionParameters(Rewriting):
-    """Conditional replaced-token detection (DiffCSE section 3).
+    """Conditional replaced-token detection (DiffCSE, section 3).
 
-    `average` is "padded" as in the code, "attended" for the mean over tokens, or "sum" as in the paper's formula.
+    Attributes:
+        average: The mean over the padded batch as in the code ("padded", default), the mean over tokens ("attended"),
+            or the sum over tokens as in the paper's formula ("sum").
+        edit: "replace" (default), "insert" or "delete".
     """
 
     implementation: ClassVar[str] = "papers.diffcse.losses:ReplacedTokenDetection"
@@ -93,7 +109,7 @@ class ReplacedTokenDetectionParameters(Rewriting):
     def missing(self) -> str:
         """Return an error message if a required generator is missing.
 
-        Deletion does not need a generator.
+        Deletion does not use a generator.
         """
         return ConditionalParameters.missing(self) if self.edit == "delete" else super().missing()
 
@@ -101,7 +117,7 @@ class ReplacedTokenDetectionParameters(Rewriting):
 class ConditionalMaskedLanguageModellingParameters(ConditionalParameters):
     """Conditional masked language modelling (DiffCSE, Table 3).
 
-    It replaces replaced-token detection.
+    Table 3 uses it in place of replaced-token detection.
     """
 
     implementation: ClassVar[str] = "papers.diffcse.losses:ConditionalMaskedLanguageModelling"
@@ -111,7 +127,7 @@ class ConditionalMaskedLanguageModellingParameters(ConditionalParameters):
 class CorrectiveLanguageModellingParameters(Rewriting):
     """Corrective language modelling (DiffCSE, Table 3).
 
-    It replaces replaced-token detection.
+    Table 3 uses it in place of replaced-token detection.
     """
 
     implementation: ClassVar[str] = "papers.diffcse.losses:CorrectiveLanguageModelling"
@@ -119,7 +135,7 @@ class CorrectiveLanguageModellingParameters(Rewriting):
 
 
 class Insertion(Proposing):
-    """Insertion of word pieces of a masked-LM at random places."""
+    """Insertion of word pieces at random places, predicted by a masked-LM."""
 
     implementation: ClassVar[str] = "papers.diffcse.insertion:insertion"
     name: Literal["insertion"]

@@ -1,8 +1,8 @@
 """Recall of paraphrases in STS-B (DiffCSE, section 6.2, Table 10).
 
-A query is a sentence of a pair with a score of exactly 5.0, the mate is the other sentence, and the corpus is all 2,758
-sentences of the test set. The paper states neither the direction nor how repeated sentences are treated (methods 4.3),
-so both directions are reported, with and without repetitions.
+A query is a sentence of a pair with a score of exactly 5.0, the mate is the other sentence of the pair, and the corpus
+is all 2,758 sentences of the test set. The paper specifies neither the direction nor the treatment of repeated
+sentences (methods 4.3), so both directions are reported, with and without repetitions.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,11 @@ PERFECT = 5.0
 
 
 def sentences(root: Path) -> Iterator[str]:
-    """Yield all sentences of the corpus, with repetitions."""
+    """Yield all sentences of the STS-B test set, with repetitions.
+
+    Args:
+        root: The folder of the evaluation sets.
+    """
     first, second, _ = _test_pairs(root)
     yield from first + second
 
@@ -29,18 +33,19 @@ def sentences(root: Path) -> Iterator[str]:
 def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:
     """Compute recalls by corpus and direction.
 
-    In the corpus `all`, repeated sentences are different places, and only the place of the query is excluded: a copy
-    of the query may rank before the mate. In `distinct`, each text has one place, and pairs of equal texts are not
-    queries. Queries are the first sentences of pairs in the direction `forward`, the second in `backward`, and all in
-    `both`.
+    The corpus `all` contains repeated sentences several times. Only the query itself is excluded from the results, so a
+    copy of the query may rank before the mate. The corpus `distinct` contains each sentence once, and pairs of equal
+    sentences are skipped. In the direction `forward` the first sentence of each pair is the query, in `backward` the
+    second, in `both` each of them.
 
     Args:
-        root: the folder of the evaluation sets.
-        vectors: the encoder.
+        root: The folder of the evaluation sets.
+        vectors: The encoder.
 
     Returns:
-        `at1`, `at5` and `at10` (x 100), the number of queries `n` and the size of the `corpus`, by corpus and
-        direction. Undefined recalls are None, with reasons in `failures`.
+        A dict by corpus and direction, such as `["all"]["both"]`, of dicts with the recalls `at1`, `at5` and `at10`
+        (x 100), the number of queries `n` and the size of the `corpus`. Undefined recalls are None, with reasons in
+        `failures`.
     """
     first, second, gold = _test_pairs(root)
     texts = first + second
@@ -73,9 +78,9 @@ def _recalls(rows: np.ndarray, text_of: np.ndarray, pairs: np.ndarray) -> dict[s
     """Return recalls by direction.
 
     Args:
-        rows: vectors of distinct texts, (texts, width).
-        text_of: the row of each place of the corpus, (places,).
-        pairs: places of the sentences of each pair, (pairs, 2).
+        rows: Unit vectors of distinct sentences, (distinct, width).
+        text_of: The row of each sentence of the corpus, (corpus,).
+        pairs: Indices of the two sentences of each pair in the corpus, (pairs, 2).
     """
     forward = mate_ranks(rows, text_of, pairs[:, 0], pairs[:, 1])
     backward = mate_ranks(rows, text_of, pairs[:, 1], pairs[:, 0])
@@ -92,10 +97,18 @@ def _recalls(rows: np.ndarray, text_of: np.ndarray, pairs: np.ndarray) -> dict[s
 
 
 def mate_ranks(rows: np.ndarray, text_of: np.ndarray, queries: np.ndarray, mates: np.ndarray) -> np.ndarray:
-    """Return the rank of each query's mate among other places, (queries,).
+    """Return the rank of each query's mate in the corpus without the query.
 
-    The nearest place of the corpus has rank 1, and the place of the query is excluded. Ties rank in the order of the
-    corpus.
+    The nearest sentence has rank 1. Equally similar sentences are ranked in the order of the corpus.
+
+    Args:
+        rows: Unit vectors of distinct sentences, (distinct, width).
+        text_of: The row of each sentence of the corpus, (corpus,).
+        queries: Indices of the queries in the corpus, (queries,).
+        mates: Indices of the mates in the corpus, (queries,).
+
+    Returns:
+        The ranks, 1-based, (queries,).
     """
     cosines = cosine_matrix(rows[text_of[queries]], rows)[:, text_of]
     numbers = np.arange(len(queries))

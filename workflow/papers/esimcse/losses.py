@@ -18,9 +18,9 @@ from .method import MomentumQueueParameters
 class MomentumQueue(Term[MomentumQueueParameters]):
     """Cross-entropy of first views against second views and a queue.
 
-    Each first view is compared with all second views of the batch and all vectors of the queue. Only first views are
-    classified, as in InfoNCE. The queue contains vectors of the momentum encoder before normalisation; they are
-    normalised to compute cosines.
+    Each first view (anchor) is compared with all second views of the batch and all vectors of the queue; the target is
+    the second view of the same sentence. As in InfoNCE, second views are not anchors. The queue contains vectors of the
+    momentum encoder; they are normalised when cosines are computed, not when they are added.
     """
 
     keys: Tensor
@@ -32,15 +32,15 @@ class MomentumQueue(Term[MomentumQueueParameters]):
         self.register_buffer("filled", torch.tensor(0))
 
     def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> "MomentumQueue":
-        """Move the queue to a device, but not the size of the queue."""
-        # Each step reads the size and would wait for the device.
+        """Move the queue to a device, but keep its current size on the CPU."""
+        # Each step needs the size as an int, which would wait for the device.
         filled = self.filled
         super()._apply(function, recurse)  # type: ignore[no-untyped-call]
         self.filled = filled
         return self
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean loss over the anchors and update the queue.
+        """Compute the mean loss over the anchors and update the queue.
 
         New vectors replace the oldest vectors of the queue.
         """

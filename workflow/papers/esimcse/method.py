@@ -1,6 +1,6 @@
 """The method of ESimCSE (Wu et al. 2022).
 
-It contains repeated words, and a queue of negatives from a momentum encoder.
+The module defines the repetition of words, and the parameters of the loss with a queue of negatives.
 """
 
 from collections.abc import Container, Sequence
@@ -12,7 +12,7 @@ from replicse.checked import Count, Positive, Share
 from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.terms import TwoViews
 
-MOST_REPEATED = 10  # in the code the number of repetitions is below this number for every rate
+MOST_REPEATED = 10  # in ESimCSE's code fewer than ten words are repeated, whatever the rate
 
 
 Item = TypeVar("Item")
@@ -21,8 +21,11 @@ Item = TypeVar("Item")
 class MomentumQueueParameters(TwoViews):
     """InfoNCE with a queue of negatives (ESimCSE, section 3.2).
 
-    The negatives are vectors of earlier first views from a momentum encoder. `queue` is the number of vectors, always
-    the newest.
+    The negatives in the queue are vectors of earlier first views from a momentum encoder.
+
+    Attributes:
+        temperature: The number by which cosines are divided. Default: 0.05.
+        queue: The maximum number of vectors in the queue; the newest are kept. Default: 160.
     """
 
     implementation: ClassVar[str] = "papers.esimcse.losses:MomentumQueue"
@@ -36,10 +39,12 @@ class MomentumQueueParameters(TwoViews):
 
 
 class Repetition(AugmentationParameters):
-    """Repetition of random word pieces (as in ESimCSE's code).
+    """Repetition of random word pieces, as in ESimCSE's code.
 
-    Fewer pieces than a share of the row and fewer than ten are repeated. Tokens are repeated after truncation, so that
-    rows may be longer than the maximum.
+    Pieces are repeated after truncation, so rows may be longer than the maximum.
+
+    Attributes:
+        rate: The upper bound of the share of pieces that are repeated. Fewer than ten are repeated in any case.
     """
 
     of_tokens: ClassVar[bool] = True
@@ -50,7 +55,9 @@ class Repetition(AugmentationParameters):
 class WordRepetition(AugmentationParameters):
     """Repetition of random words except the last word.
 
-    The number of repeated words is less than ten, and less than the larger of two and a share of the words.
+    Attributes:
+        rate: The upper bound of the share of words that are repeated. One word may be repeated even if the share
+            allows none, and fewer than ten are repeated in any case.
     """
 
     name: Literal["word-repetition"]
@@ -60,13 +67,16 @@ class WordRepetition(AugmentationParameters):
 def repetition(ids: Sequence[int], special: Sequence[int], random: Random, *, rate: float) -> list[int]:
     """Repeat k random tokens that are not special tokens.
 
-    k is uniform from 0 to min(10, int(rate n)) - 1 for a row of n tokens, including special tokens.
+    For a row of n tokens, including special tokens, k is uniform from 0 to min(10, int(rate n)) - 1.
 
     Args:
-        ids: the token ids of a row.
-        special: 1 for special tokens, otherwise 0.
-        random: the generator of the row.
-        rate: the share of tokens.
+        ids: The token ids of a row.
+        special: For each token, 1 if it is a special token, otherwise 0.
+        random: The source of random numbers of the row.
+        rate: The upper bound of the share of repeated tokens.
+
+    Returns:
+        The token ids; repeated tokens occur twice in a row.
     """
     ordinary = [place for place, is_special in enumerate(special) if not is_special]
     most = min(MOST_REPEATED, int(rate * len(ids)))
@@ -77,7 +87,15 @@ def repetition(ids: Sequence[int], special: Sequence[int], random: Random, *, ra
 def word_repetition(lines: Sequence[str], *, seed: int, rate: float) -> list[str]:
     """Repeat k random words of each line except the last word.
 
-    k is uniform from 0 to min(10, m, max(2, int(rate m))) - 1 for a line of m words (as in ESimCSE's code).
+    As in ESimCSE's code, k is uniform from 0 to min(10, m, max(2, int(rate m))) - 1 for a line of m words.
+
+    Args:
+        lines: The lines.
+        seed: The random seed.
+        rate: The upper bound of the share of repeated words.
+
+    Returns:
+        The lines; repeated words occur twice in a row.
     """
 
     def repeat(words: list[str], random: Random) -> list[str]:
@@ -88,7 +106,7 @@ def word_repetition(lines: Sequence[str], *, seed: int, rate: float) -> list[str
 
 
 def _repeat_at(items: Sequence[Item], places: Container[int]) -> list[Item]:
-    """Return the items, with the items at some places twice in a row."""
+    """Return a list in which the items at some places occur twice in a row."""
     repeated = []
     for place, item in enumerate(items):
         repeated.append(item)

@@ -1,6 +1,6 @@
 """Corpora and suite that only SimCSE (Gao et al. 2021) uses.
 
-These are Quora question pairs, captions, and the spectrum.
+The corpora are Quora Question Pairs and image captions; the suite is the spectrum of sentence vectors.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ SUITES = {
 
 
 class Qqp(OneFile):
-    """The duplicate pairs of Quora Question Pairs."""
+    """The duplicate pairs of Quora Question Pairs, from the published file."""
 
     format: Literal["qqp"]
 
@@ -29,7 +29,14 @@ class Qqp(OneFile):
 def qqp(root: Path, corpus: Qqp) -> Iterator[tuple[str, str]]:
     """Yield the duplicate pairs of Quora Question Pairs.
 
-    The file is a table with tabs, a header and no quotes.
+    The file is tab-separated and has a header. Quotation marks have no special meaning.
+
+    Args:
+        root: The folder of the corpus's file.
+        corpus: The corpus, with the name of the file.
+
+    Raises:
+        BadInput: If a label is not "0" or "1".
     """
     from replicse.data.sts import one_spaced, read_table
 
@@ -42,13 +49,13 @@ def qqp(root: Path, corpus: Qqp) -> Iterator[tuple[str, str]]:
 
 
 class CaptionLines(OneColumn, OneFile):
-    """Captions, one per row."""
+    """Image captions, one caption per row."""
 
     format: Literal["caption-lines"]
 
 
 def caption_lines(root: Path, corpus: CaptionLines) -> Iterator[tuple[str]]:
-    """Yield each caption."""
+    """Yield each caption of a file with the names of the images."""
     from replicse.data.corpora import image_captions
 
     return ((caption,) for _, caption in image_captions(root / corpus.file))

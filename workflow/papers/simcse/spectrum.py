@@ -17,19 +17,19 @@ sentences = geometry.sentences
 def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> dict[str, Any]:
     """Compute the spectrum of sentence vectors.
 
-    The paper mentions only "sentences in STS-B" and a largest value of 1. Vectors are normalised, because
-    the analysis of the spectrum in the paper (section 5, Eq. 7) is for normalised embeddings. They are not centred,
-    because the figure shows the common direction of anisotropic vectors. All splits and repeated sentences are used, as
-    for uniformity.
+    The paper only specifies "sentences in STS-B" and a largest value of 1. Vectors are normalised, because the paper
+    analyses the spectrum of normalised embeddings (section 5, Eq. 7). They are not centred, because the figure should
+    show the common direction of anisotropic vectors. All splits are used, and repeated sentences are kept, as for
+    uniformity.
 
     Args:
-        root: the folder of the evaluation sets.
-        vectors: the encoder.
-        splits: the splits of STS-B.
+        root: The folder of the evaluation sets.
+        vectors: The encoder.
+        splits: The splits of STS-B. Default: train, dev and test.
 
     Returns:
-        `singular_values` in descending order, scaled to a maximum of 1, their `effective_rank`, `n_sentences` and
-        `dimensions`. Undefined values are None, with reasons in `failures`.
+        A dict with the list `singular_values` in descending order, scaled to a maximum of 1, the `effective_rank`,
+        `n_sentences` and `dimensions`. Undefined values are None, with reasons in `failures`.
     """
     rows = unit_rows(vectors(list(sentences(root, splits))))
     sizes = {"n_sentences": rows.shape[0], "dimensions": rows.shape[1]}
@@ -42,26 +42,33 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
 
 
 def singular_values(rows: np.ndarray) -> np.ndarray:
-    """Return the singular values of a matrix, divided by the largest.
+    """Compute singular values, divided by the largest.
 
-    They are in descending order.
+    Args:
+        rows: A matrix that is not zero, (n, width).
+
+    Returns:
+        The values in descending order, (min(n, width),).
     """
     values = np.linalg.svd(rows, compute_uv=False)
     return values / values[0]
 
 
 def effective_rank(values: np.ndarray) -> float:
-    """Return the effective rank of a matrix with some singular values.
+    """Compute the effective rank of a matrix from the singular values.
 
-    It is exp(entropy of the values divided by their sum), as defined by Roy and Vetterli (2007). It is n for n equal
-    values, and close to 1 if one value dominates.
+    The singular values are divided by their sum; the effective rank is exp(entropy) of this distribution (Roy and
+    Vetterli, 2007). It is n for n equal values, and close to 1 if a single value dominates.
+
+    Args:
+        values: The singular values, in any scale, (n,).
     """
     shares = values[values > 0] / values.sum()
     return float(np.exp(-(shares * np.log(shares)).sum()))
 
 
 def _explain_undefined(rows: np.ndarray) -> str:
-    """Return why the spectrum is undefined, or an empty string."""
+    """Return why the spectrum is undefined; an empty string if it is not."""
     if not np.isfinite(rows).all():
         return "a sentence vector is not finite"
     return "" if rows.any() else "all sentence vectors are zero"
