@@ -12,7 +12,10 @@ def empty_backbone(name: str) -> PackedBackbone:
     """Create an encoder with a masked-LM head, without weights.
 
     Args:
-        name: the name of an architecture.
+        name: The name of an architecture, such as "bert-base".
+
+    Returns:
+        The encoder on torch's meta device, to count parameters.
 
     Raises:
         BadInput: if the architecture is unknown.

@@ -1,6 +1,6 @@
 """Packed token sequences and index tensors derived from their lengths."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -20,8 +20,11 @@ class PartMasks(Protocol):
         """Return the next mask, which is True for values to keep.
 
         Args:
-            shape: the shape of the mask.
-            dropped: the number of values, out of 2**16, that are not kept on average.
+            shape: The shape of the mask.
+            dropped: The probability to drop a value, in units of 1/65536.
+
+        Returns:
+            A tensor of bools.
         """
 
 
@@ -32,11 +35,11 @@ class TokenBatch:
     Index tensors are computed once for each batch, on the device of the tokens.
 
     Attributes:
-        tokens: token ids, (total,), int64, on any device.
-        offsets: start of each row and end of the last, (rows + 1,), int64, on the CPU, because reading lengths from a
-            GPU would stall it.
-        masks: dropout masks for the layers; by default, layers create their own.
-        copy: a copy of the tokens on the CPU, for the same reason.
+        tokens: The token ids of all rows, (total,), int64, on any device.
+        offsets: The start of each row and the end of the last row, (rows + 1,), int64. It is on the CPU,
+            because reading lengths from a GPU would stall it.
+        masks: Dropout masks for the layers. Default: layers create masks themselves.
+        copy: A copy of the tokens on the CPU, for the same reason as the offsets. Default: no copy.
     """
 
     tokens: Tensor
@@ -49,7 +52,10 @@ class TokenBatch:
         """Pack arrays of token ids.
 
         Args:
-            rows: the token ids of each row, (length,).
+            rows: A list of the token ids of each row, (length,), integers.
+
+        Returns:
+            The batch, on the CPU.
 
         Raises:
             ValueError: if there are no rows, or a row is empty.
@@ -66,7 +72,10 @@ class TokenBatch:
         """Concatenate the rows of several batches.
 
         Args:
-            batches: the batches, on the same device.
+            batches: A list of batches on the same device.
+
+        Returns:
+            A batch with the rows of all batches, in their order.
         """
         lengths = torch.cat([batch.lengths for batch in batches])
         tokens, offsets = torch.cat([batch.tokens for batch in batches]), offsets_of(lengths)
@@ -82,7 +91,10 @@ class TokenBatch:
         """Repeat all rows, one copy of the batch after the other.
 
         Args:
-            times: the number of copies.
+            times: The number of copies.
+
+        Returns:
+            A batch with `times * rows` rows.
         """
         return TokenBatch(self.tokens.repeat(times), offsets_of(self.lengths.repeat(times)))
 
@@ -90,8 +102,11 @@ class TokenBatch:
         """Return the rows from `start` to `stop` - 1.
 
         Args:
-            start: the first row.
-            stop: the row after the last.
+            start: The number of the first row, from 0.
+            stop: The number of the row after the last row.
+
+        Returns:
+            A batch with `stop - start` rows.
         """
         offsets = self.offsets[start : stop + 1]
         within = slice(int(offsets[0]), int(offsets[-1]))
@@ -104,7 +119,10 @@ class TokenBatch:
         The offsets stay on the CPU.
 
         Args:
-            device: the device.
+            device: The device, such as "cuda".
+
+        Returns:
+            A new batch that shares the offsets.
         """
         tokens = self.tokens.to(device, non_blocking=True)
         return TokenBatch(tokens, self.offsets, copy=None if tokens is self.tokens else self.on_cpu)
@@ -186,11 +204,11 @@ class TokenBatch:
         The layout is (parts, rows, heads, longest).
 
         Args:
-            parts: the number of parts, e.g. 3 for query, key and value.
-            heads: the number of attention heads.
+            parts: The number of parts, such as 3 for query, key and value.
+            heads: The number of attention heads.
 
         Returns:
-            The indices, (total * parts * heads,).
+            The indices, (total * parts * heads,), int64.
         """
         return self._head_index("places", parts, heads)
 
@@ -201,11 +219,11 @@ class TokenBatch:
         index of padding is the last token of the row.
 
         Args:
-            parts: the number of parts, e.g. 3 for query, key and value.
-            heads: the number of attention heads.
+            parts: The number of parts, such as 3 for query, key and value.
+            heads: The number of attention heads.
 
         Returns:
-            The indices, (parts * rows * heads * longest,).
+            The indices, (parts * rows * heads * longest,), int64.
         """
         return self._head_index("sources", parts, heads)
 
@@ -243,8 +261,11 @@ class TokenBatch:
         The padding token gets hidden states but is not attended to.
 
         Args:
-            token: id of the padding token.
-            length: the length of all rows; default: the longest row.
+            token: The id of the padding token.
+            length: The length of all rows. Default: the length of the longest row.
+
+        Returns:
+            A batch of rows of equal length, or this batch if no row needs padding.
         """
         if length is None and self.even:
             return self
@@ -297,13 +318,21 @@ class TokenBatch:
 class FilledBatch(TokenBatch):
     """Rows of equal length with padding at their ends.
 
-    `real`, (rows, length), is False at padding. The batch is created immediately before encoding.
+    The batch is created immediately before encoding.
+
+    Attributes:
+        real: A mask, (rows, length), that is False at padding.
     """
 
     real: Tensor
 
     def slice(self, start: int, stop: int) -> "FilledBatch":
-        """Return the rows from `start` to `stop` - 1."""
+        """Return the rows from `start` to `stop` - 1.
+
+        Args:
+            start: The number of the first row, from 0.
+            stop: The number of the row after the last row.
+        """
         rows = super().slice(start, stop)
         return FilledBatch(rows.tokens, rows.offsets, self.real[start:stop])
 
@@ -317,7 +346,8 @@ class FilledBatch(TokenBatch):
 class PlacedBatch(TokenBatch):
     """Rows with given position ids.
 
-    `places`, (total,), are rows of the table of position embeddings.
+    Attributes:
+        places: The row of each token in the table of position embeddings, (total,), int64.
     """
 
     places: Tensor
@@ -329,5 +359,40 @@ class PlacedBatch(TokenBatch):
 
 
 def offsets_of(lengths: Tensor) -> Tensor:
-    """Return the offsets of packed rows with some lengths, (rows + 1,)."""
+    """Compute the offsets of packed rows from their lengths.
+
+    Args:
+        lengths: The number of tokens of each row, (rows,).
+
+    Returns:
+        The offsets, (rows + 1,).
+    """
     return torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+
+
+def split_rows(
+    rows: list[np.ndarray], size: int, shortest: int = 0, equal: bool = False
+) -> Iterator[list[np.ndarray]]:
+    """Split length-sorted rows into batches of limited padded size.
+
+    A batch that is at least half full ends before longer rows, because rows of equal length need no padding.
+
+    Args:
+        rows: A list of the token ids of each row, (length,), sorted by length.
+        size: The maximum number of tokens of a batch, with padding.
+        shortest: The length to which shorter rows are padded. Default: 0.
+        equal: Whether all rows of a batch must have the same length. Default: False.
+
+    Yields:
+        Lists of rows, which are not padded yet.
+    """
+    start = 0
+    lengths = [max(len(row), shortest) for row in rows]
+    for stop, following in enumerate(lengths[1:], 1):
+        count, longest = stop - start, lengths[stop - 1]
+        is_full = (count + 1) * following > size
+        may_end = equal or 2 * count * longest >= size
+        if is_full or (following > longest and may_end):
+            yield rows[start:stop]
+            start = stop
+    yield rows[start:]

@@ -18,9 +18,9 @@ from replicse.errors import BadInput, MissingData
         (
             Path.unlink,
             "one-run",
-            "config.json: no such file, but checkpoint.json names it; copy all of the folder",
+            "config.json: no such file, but checkpoint.json lists it; copy all files of the folder",
         ),
-        (lambda file: file.write_text("{}"), "one-run", r"another sha256 than checkpoint\.json says"),
+        (lambda file: file.write_text("{}"), "one-run", r"the SHA-256 differs from checkpoint\.json"),
         (Path.stat, "other", "a checkpoint of run one-run, not of other"),
     ],
 )
@@ -64,7 +64,7 @@ def test_a_folder_of_a_study_is_of_the_run_and_the_checkpoint_that_it_is_named_b
     with pytest.raises(BadInput, match=f"a checkpoint of run {one.name}, not of {zero.name}; delete"):
         open_backbone(zero / "last")
     (zero / "last" / "checkpoint.json").unlink()
-    with pytest.raises(MissingData, match=rf"no checkpoint\.json, so not a checkpoint of run {zero.name}"):
+    with pytest.raises(MissingData, match=rf"checkpoint\.json of run {zero.name} does not exist"):
         open_backbone(zero / "last")
 
 
