@@ -256,7 +256,7 @@ def test_a_head_goes_on_along_a_chain_only_where_asked(tmp_path, root):
         assert micro.equal_weights(first, out / "trajectory" / "step-0") == keep
     assert load_head(out / "last").settings.standout.alpha == 1
     other = changed(job, init={"run": job.run_id, "keep_head": True}, head="projector")
-    with pytest.raises(BadInput, match="it has no projector head to keep"):
+    with pytest.raises(BadInput, match="there is no projector head to keep"):
         trained(replace(job, init=first, spec=other), root, tmp_path / "other")
 
 
