@@ -18,7 +18,7 @@ def empty_backbone(name: str) -> PackedBackbone:
         The encoder on torch's meta device, to count parameters.
 
     Raises:
-        BadInput: if the architecture is unknown.
+        BadInput: If the architecture is unknown.
     """
     check_known(name, ARCHITECTURES, f'no architecture is named "{name}"')
     with torch.device("meta"):

@@ -169,7 +169,7 @@ class Backbone(nn.Module, ABC):
             heads: The probability to drop an attention head. Default: 0.
 
         Raises:
-            BadInput: if `heads` is not 0 and the engine does not support it.
+            BadInput: If `heads` is not 0 and the engine does not support it.
         """
 
     def masks(self, batch: TokenBatch) -> "Masks | None":
@@ -196,10 +196,10 @@ class Backbone(nn.Module, ABC):
         """Return the parameters of a layer.
 
         Args:
-            number: the number of the layer, from 0.
+            number: The number of the layer, from 0.
 
         Raises:
-            BadInput: if layers share parameters.
+            BadInput: If layers share parameters.
         """
 
     @abstractmethod
@@ -226,7 +226,7 @@ class Backbone(nn.Module, ABC):
         """Initialise a masked-LM head at random.
 
         Raises:
-            BadInput: if the family has no masked-LM head.
+            BadInput: If the family has no masked-LM head.
         """
 
     @abstractmethod
@@ -254,9 +254,9 @@ class Backbone(nn.Module, ABC):
         """Check the inputs of `forward` and return the numbers of the states.
 
         Args:
-            batch: packed tokens.
-            need: the hidden states to return.
-            first_vector: vectors, (rows, hidden), that replace position 0, or None.
+            batch: Packed tokens.
+            need: The hidden states to return.
+            first_vector: Vectors, (rows, hidden), that replace position 0, or None.
 
         Returns:
             The list of the needed states, counted from the embeddings.
@@ -284,7 +284,7 @@ class Backbone(nn.Module, ABC):
             A list of the numbers, from 0 (embeddings) to the number of layers.
 
         Raises:
-            BadInput: if a state does not exist.
+            BadInput: If a state does not exist.
         """
         depth = self.layer_count + 1
         for state in states:

@@ -58,7 +58,7 @@ class TokenBatch:
             The batch, on the CPU.
 
         Raises:
-            ValueError: if there are no rows, or a row is empty.
+            ValueError: If there are no rows, or a row is empty.
         """
         lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
         if not len(lengths) or not lengths.min():
@@ -280,7 +280,7 @@ class TokenBatch:
         """Convert packed values to a padded tensor.
 
         Args:
-            values: packed values, (total, width).
+            values: Packed values, (total, width).
 
         Returns:
             The values, (rows, longest, width), with zeros at padding.
@@ -294,7 +294,7 @@ class TokenBatch:
         """Convert a padded tensor to packed values.
 
         Args:
-            padded: values with padding, (rows, longest, width).
+            padded: Values with padding, (rows, longest, width).
 
         Returns:
             The values without padding, (total, width).
@@ -306,7 +306,7 @@ class TokenBatch:
         """Return the mean over the tokens of each row, (rows, width).
 
         Args:
-            values: packed values, (total, width).
+            values: Packed values, (total, width).
         """
         return self.pad(values).sum(1) / self._on_device(self.lengths)[:, None]
 

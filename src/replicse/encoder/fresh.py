@@ -37,7 +37,7 @@ def fresh_backbone(architecture: Architecture, tokenizer: Path, engine: Engine =
         The encoder in fp32 on the CPU.
 
     Raises:
-        BadInput: if the engine does not support the family, or the family does not have one of the sizes.
+        BadInput: If the engine does not support the family, or the family does not have one of the sizes.
     """
     family, loaded = architecture.family, load_tokenizer(tokenizer, None)
     size, special = loaded.get_vocab_size(), special_ids(loaded)

@@ -146,8 +146,8 @@ class Projector(SentenceHead):
         Vectors are normalised for each view separately if the settings request it.
 
         Args:
-            vectors: vectors of all views, one view after the other, (total, inputs).
-            rows: the number of rows of each view.
+            vectors: Vectors of all views, one view after the other, (total, inputs).
+            rows: The number of rows of each view.
 
         Returns:
             The vectors, (total, width).
@@ -231,7 +231,7 @@ def load_head(folder: Path) -> SentenceHead | None:
         The head, or None if the folder contains no head, such as the folder of an adapter.
 
     Raises:
-        BadInput: if config.json names a head without stored weights.
+        BadInput: If config.json names a head without stored weights.
     """
     if not has_weights(folder):
         return None

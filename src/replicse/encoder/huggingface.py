@@ -82,7 +82,7 @@ class TransformersBackbone(Backbone):
         """Return the token embeddings, (vocabulary, width).
 
         Raises:
-            BadInput: if the family has no token embeddings.
+            BadInput: If the family has no token embeddings.
         """
         table = token_table(self.model)
         if table is None:
@@ -184,7 +184,7 @@ class TransformersBackbone(Backbone):
             heads: Must be 0. Default: 0.
 
         Raises:
-            BadInput: if `heads` is not 0.
+            BadInput: If `heads` is not 0.
         """
         if heads:
             raise BadInput(
@@ -231,7 +231,7 @@ class TransformersBackbone(Backbone):
             number: The number of the layer, from 0.
 
         Raises:
-            BadInput: if layers share parameters.
+            BadInput: If layers share parameters.
         """
         for part in self.model.modules():
             if isinstance(part, nn.ModuleList) and len(part) == self.layer_count:
@@ -263,7 +263,7 @@ class TransformersBackbone(Backbone):
         """Initialise a masked-LM head at random.
 
         Raises:
-            BadInput: if the family has no masked-LM head.
+            BadInput: If the family has no masked-LM head.
         """
         from transformers import AutoModelForMaskedLM
 

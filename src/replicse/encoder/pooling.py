@@ -34,7 +34,7 @@ class SentencePooling:
         template: The template, or None.
 
     Raises:
-        BadInput: if the encoder or the tokenizer does not support the pooling.
+        BadInput: If the encoder or the tokenizer does not support the pooling.
     """
 
     def __init__(self, params: PoolingParameters, backbone: Backbone, tokenizer: Any = None) -> None:
@@ -84,7 +84,7 @@ class SentencePooling:
             The rows to encode.
 
         Raises:
-            BadInput: if a sentence is longer than the padded length.
+            BadInput: If a sentence is longer than the padded length.
         """
         length = self.params.padded_to
         if not length:

@@ -197,7 +197,7 @@ def _cut_rows(model: Any, folder: Path, max_length: int | None) -> None:
     The number of positions limits it.
 
     Raises:
-        BadInput: no token fits into the length, or the encoder does not cut rows (static embeddings).
+        BadInput: If no token fits into the length, or the encoder does not cut rows (static embeddings).
     """
     stated = model.max_seq_length
     if stated is None or math.isinf(stated):

@@ -147,7 +147,7 @@ def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
         The file of the weights, or the index if there are several files, and a dict of the tensors by name.
 
     Raises:
-        MissingData: if a file of weights does not exist.
+        MissingData: If a file of weights does not exist.
     """
     file, *parts = weight_files(folder)
     stored: dict[str, Tensor] = {}
@@ -258,7 +258,7 @@ def load_weights(module: nn.Module, names: Names, stored: Mapping[str, Tensor], 
         file: The file, for error messages.
 
     Raises:
-        BadInput: if a weight is missing or has another shape.
+        BadInput: If a weight is missing or has another shape.
     """
     shapes = {name: value.shape for name, value in module.state_dict().items()}
     values = {}
@@ -303,7 +303,7 @@ def save_tensors(file: Path, tensors: Mapping[str, Tensor], **metadata: str) -> 
         **metadata: Strings for the header of the file.
 
     Raises:
-        Failed: if the disk is full.
+        Failed: If the disk is full.
     """
     with atomic_write(file) as temporary:
         try:

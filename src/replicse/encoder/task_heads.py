@@ -150,7 +150,7 @@ def collect_task_heads(terms: Iterable[TermParameters], width: int, kept: nn.Mod
         A dict of modules by task.
 
     Raises:
-        BadInput: if two terms need different heads of a task, or the head to keep has other parameters.
+        BadInput: If two terms need different heads of a task, or the head to keep has other parameters.
     """
     heads = nn.ModuleDict()
     for term in terms:
@@ -197,7 +197,7 @@ def load_task_heads(folder: Path, width: int) -> nn.ModuleDict:
         The heads by task, empty if the folder has no heads.
 
     Raises:
-        BadInput: if the heads cannot be loaded.
+        BadInput: If the heads cannot be loaded.
     """
     file = folder / SETTINGS
     if not file.is_file():

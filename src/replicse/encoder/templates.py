@@ -57,7 +57,7 @@ class Template:
             longest: The maximum number of tokens of the row.
 
         Raises:
-            BadInput: if no sentence fits.
+            BadInput: If no sentence fits.
         """
         if longest <= self.length:
             raise BadInput(

@@ -233,7 +233,7 @@ def _l2_values(run: _Run) -> list[float]:
 
 
 def _stack_tensors(bundle: Sequence[_Run], name: str) -> torch.Tensor:
-    """Return a tensor of all problems, concatenated by run: (runs, problems * classes, features)."""
+    """Stack a tensor of all problems: (runs, problems * classes, features)."""
     by_run = []
     for run in bundle:
         by_run.append(torch.cat([getattr(problem, name) for problem in run.problems]))

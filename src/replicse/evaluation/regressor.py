@@ -1,4 +1,4 @@
-"""A ridge regression from sentence vectors to ratings, as an evaluation of STS-B."""
+"""Evaluation of STS-B by a ridge regression from vectors to ratings."""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -81,7 +81,7 @@ class SentenceModel(nn.Module):
             freeze: The parameters to freeze.
 
         Raises:
-            BadInput: if the encoder does not contain them.
+            BadInput: If the encoder does not contain them.
         """
         for backbone in self._backbones():
             frozen = backbone.embedding_parameters() if freeze.embeddings else []
@@ -113,7 +113,7 @@ class SentenceModel(nn.Module):
             The vectors, (rows, width), without gradients.
 
         Raises:
-            BadInput: if the run has no momentum encoder.
+            BadInput: If the run has no momentum encoder.
         """
         if self.momentum is None:
             raise BadInput(
@@ -242,7 +242,7 @@ def average_weights(backbone: Backbone, head: SentenceHead | None, folders: Sequ
         folders: A list of the folders of the other encoders.
 
     Raises:
-        BadInput: if the weights of an encoder have other shapes.
+        BadInput: If the weights of an encoder have other shapes.
     """
     _set_to_mean(backbone, {folder: open_backbone(folder, backbone.engine) for folder in folders})
     if head is not None:
@@ -284,7 +284,8 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
         tokenizer: The tokenizer.json.
 
     Raises:
-        BadInput: if there is neither a folder nor an architecture, or the head to keep is missing or of another kind.
+        BadInput: If there is neither a folder nor an architecture, or the head to keep is missing or of
+            another kind.
     """
     backbone, stored = _open_encoder(spec, init, tokenizer)
     head = _choose_head(spec, init, backbone, stored)

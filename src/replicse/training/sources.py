@@ -82,7 +82,7 @@ def _check_data(data: TrainingData, spec: RunSource, vocabulary: int) -> None:
         if column.tokens.max() >= vocabulary or column.tokens.min() < 0:
             raise BadInput(
                 f"{store}: token ids from {column.tokens.min()} to {column.tokens.max()}, but the"
-                f" vocabulary of the encoder has {vocabulary} tokens; prepare the store with the tokenizer of the encoder"
+                f" vocabulary of the encoder has {vocabulary} tokens; prepare the store with the encoder's tokenizer"
             )
     if data.labels is None and any(term.reads_labels() for term in spec.objective):
         raise BadInput(f"{data.stores[0]}: the store has no labels; use a corpus with labels")

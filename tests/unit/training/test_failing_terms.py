@@ -65,7 +65,7 @@ def train(tmp_path, line, **changes):
             "step.scalars['seen'] = step.vectors[0]; return loss",
             r'ValueError: scalars\["seen"\] is \(16, 16\)',
         ),
-        ("step.scalars['seen'] = 3; return loss", r'ValueError: scalars\["seen"\] is 3; expected a tensor'),
+        ("step.scalars['seen'] = 3; return loss", r'ValueError: scalars\["seen"\] is 3; expected a scalar tensor'),
     ],
 )
 def test_a_loss_that_is_no_number_and_an_error_in_it_name_term_step_and_file(

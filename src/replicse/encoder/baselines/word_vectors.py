@@ -77,14 +77,14 @@ def read_word_vectors(file: Path) -> tuple[list[str], np.ndarray]:
     (GloVe 840B has some). If a word is repeated, the first line counts.
 
     Args:
-        file: the text file, possibly with the suffix `.gz`.
+        file: The text file, possibly with the suffix `.gz`.
 
     Returns:
         The words and their vectors, (words, d), float32.
 
     Raises:
-        MissingData: if the file does not exist.
-        BadInput: if a line is not valid.
+        MissingData: If the file does not exist.
+        BadInput: If a line is not valid.
     """
     vectors: dict[str, np.ndarray] = {}
     width = 0

@@ -45,7 +45,7 @@ def make_packed(config: Mapping[str, Any], stored: Mapping[str, Tensor], place: 
         The encoder, with a masked-LM head if it is stored.
 
     Raises:
-        BadInput: if the family or variant is not supported, or a weight is missing or has another shape.
+        BadInput: If the family or variant is not supported, or a weight is missing or has another shape.
     """
     sizes = EncoderConfig.from_huggingface(config)
     base = f"{sizes.family}."

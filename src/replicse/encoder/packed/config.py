@@ -120,7 +120,7 @@ class EncoderConfig:
             config: The content of config.json, a dict.
 
         Raises:
-            BadInput: if the family or variant is not supported.
+            BadInput: If the family or variant is not supported.
         """
         family = config["model_type"]
         if family not in CONFIG_KEYS:

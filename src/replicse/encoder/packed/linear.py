@@ -34,7 +34,7 @@ def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 
 
 def _has_onednn() -> bool:
-    """Return whether oneDNN is the faster library here and torch was built with it."""
+    """Return whether torch has oneDNN and it is the faster library here."""
     return multiplies_by_onednn() and torch.backends.mkldnn.is_available()
 
 
