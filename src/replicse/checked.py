@@ -86,7 +86,7 @@ class Checked(BaseModel):
         except ValidationError as invalid:
             errors = invalid.errors(include_url=False)
             if partly:
-                # A missing key may be in another layer, and so may keys that depend on it.
+                # A missing key can be in another layer, and so can keys that depend on it.
                 errors = [error for error in errors if _counts_in_part(error)]
             return sentence(errors, values, cls) if errors else ""
         return ""
@@ -196,7 +196,7 @@ def _quoted(text: str) -> list[str]:
 
 
 def _counts_in_part(error: ErrorDetails) -> bool:
-    """Return whether an error is an error even if keys may be missing."""
+    """Return whether an error is an error even if keys can be missing."""
     is_inside = len(error["loc"]) > (error["type"] == "missing")
     return is_inside or isinstance(error.get("ctx", {}).get("error"), UserMessage)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 OUT_OF_MEMORY = re.compile(
     r"can.?t allocate memory|cannot allocate memory|failed to map segment", re.IGNORECASE
 )
-# Appended to a list of known names if a plug-in may add to them.
+# Appended to a list of known names if a plug-in can add to them.
 UNLISTED = "; names of a plug-in are known if plugins in config.yaml contains its file"
 
 

@@ -67,6 +67,6 @@ def encoder_place(folder: str, root: Path) -> Path:
     Args:
         folder: The path in a scale or a row. A user's folder is returned unchanged; other folders are below
             the data root.
-        root: The data root.
+        root: The data root, a folder of datasets.
     """
     return Path(folder) if is_own_folder(folder) else root / folder

@@ -65,7 +65,7 @@ def clean_line(line: str) -> str:
     """Reduce a line to lower-case letters a to z.
 
     Apostrophes are removed, and other characters are replaced by spaces. A line without letters is not changed, because
-    no view may be empty.
+    no view should be empty.
 
     Args:
         line: The line.
@@ -93,7 +93,7 @@ def replace_synonyms(words: Words, alpha: float, random: Random, synonyms: Synon
     Args:
         words: A list of words.
         alpha: The share of words, from 0 to 1.
-        random: The source of random numbers.
+        random: The random generator to use.
         synonyms: A function from a word to its synonyms.
     """
     options: dict[int, tuple[str, ...]] = {}
@@ -114,7 +114,7 @@ def insert_synonyms(words: Words, alpha: float, random: Random, synonyms: Synony
     Args:
         words: A list of words.
         alpha: The share of words, from 0 to 1.
-        random: The source of random numbers.
+        random: The random generator to use.
         synonyms: A function from a word to its synonyms.
     """
     options = []
@@ -136,7 +136,7 @@ def swap_words(words: Words, alpha: float, random: Random, synonyms: Synonyms) -
     Args:
         words: A list of words.
         alpha: The share of words, from 0 to 1.
-        random: The source of random numbers.
+        random: The random generator to use.
         synonyms: Not used.
     """
     swapped = list(words)
@@ -155,7 +155,7 @@ def delete_words(words: Words, alpha: float, random: Random, synonyms: Synonyms)
     Args:
         words: A list of words.
         alpha: The probability to delete a word.
-        random: The source of random numbers.
+        random: The random generator to use.
         synonyms: Not used.
     """
     return [word for word in words if random.random() >= alpha] or [random.choice(words)]

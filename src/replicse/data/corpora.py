@@ -46,7 +46,7 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
     columns: dict[str, list[str]] = {}
     for row in corpus_rows(root, kind):
         if not columns:
-            # A file of triples may omit the last column.
+            # A file of triples can omit the last column.
             columns = {name: [] for name in names[: len(row)]}
         for column, cell in zip(columns.values(), row, strict=True):
             column.append(cell)
@@ -137,7 +137,7 @@ def lines(root: Path, corpus: registry.Lines) -> Iterator[Row]:
     text by a space.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The keys of the corpus.
     """
     for _, line in read_lines(root / corpus.file):
@@ -155,7 +155,7 @@ def triples(root: Path, corpus: registry.Triples) -> Iterator[Row]:
     The order of the columns determines their roles, not the header (methods 1.1).
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The keys of the corpus.
 
     Raises:
@@ -225,7 +225,7 @@ def nli(root: Path, corpus: registry.Nli) -> Iterator[Row]:
     contradiction either (methods 1.1).
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The keys of the corpus.
     """
     labels = [getattr(corpus, role) for role in corpus.columns[1:]]
@@ -253,7 +253,7 @@ def nli_pairs(root: Path, corpus: registry.NliPairs) -> Iterator[Row]:
     Methods 1.9 has the details.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The keys of the corpus.
     """
     for premise, hypothesis, label in _nli_rows(root, corpus.files):
@@ -267,7 +267,7 @@ def pairs(root: Path, corpus: registry.Pairs) -> Iterator[Row]:
     The file has no header (ParaNMT).
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The keys of the corpus.
 
     Raises:
@@ -304,7 +304,7 @@ def captions(root: Path, corpus: registry.Captions) -> Iterator[Row]:
     An image with five captions has 10 pairs (methods 1.9).
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The keys of the corpus.
     """
     by_image: dict[str, list[str]] = {}
@@ -320,7 +320,7 @@ def labelled(root: Path, corpus: registry.Labelled) -> Iterator[Row]:
     If the corpus has a `part`, only the rows of the part are returned.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The keys of the corpus.
     """
     path = root / corpus.file
@@ -366,7 +366,7 @@ def sts_sentences(root: Path, corpus: registry.StsSentences) -> Iterator[Row]:
     """Yield the sentences of an STS dataset, the two of a pair in turn.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The keys of the corpus.
     """
     for subset in load_sts(root, corpus.task, corpus.split):

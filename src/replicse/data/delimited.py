@@ -141,7 +141,7 @@ def quotes_are_text(lines: Iterable[str], separator: str) -> bool:
 def _check_one_column(path: Path, skipped: int) -> None:
     """Raise BadInput if it is not clear whether quotes are text.
 
-    A file of one column may be text with quotes, or CSV with line ends in the cells.
+    A file of one column can be text with quotes, or CSV with line ends in the cells.
     """
     if any(TAB in line for line in _texts(path, skipped)):
         return

@@ -45,7 +45,7 @@ def materialise(root: Path, wanted: Iterable[str], commit: str) -> list[dict[str
     """Download ARTEFACTS at a commit into a data root.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         wanted: The names of the artefacts.
         commit: The commit of SIMCSE_DATA.
 
@@ -84,7 +84,7 @@ def cached_artefact(name: str, commit: str, target: Path) -> Path:
     """
     remedy = f"connect to the hub, or put the file at {target} and set data.source to local"
     file = cached_folder(SIMCSE_DATA, commit, [ARTEFACTS[name]], remedy=remedy) / ARTEFACTS[name]
-    if not file.is_file():  # the cache may have only other files of this commit
+    if not file.is_file():  # the cache can have only other files of this commit
         raise MissingData(
             f"{ARTEFACTS[name]} of {SIMCSE_DATA} at {commit} is not in the hub's cache; {remedy}"
         )

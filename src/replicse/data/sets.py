@@ -21,7 +21,7 @@ def evaluation_files(root: Path) -> dict[str, dict[str, list[Path]]]:
     """Return the files of each complete evaluation dataset, by part.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
 
     Returns:
         A dict from datasets to dicts from parts to lists of files. Each split of a transfer task has one
@@ -52,7 +52,7 @@ def recorded_sets(root: Path, sizes: Sizes, patterns: Sequence[str] = ("*",)) ->
     """Return rows by part and SHA-256 by file of each evaluation dataset.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         sizes: The expected number of rows by dataset.
         patterns: A list of patterns of the datasets' names. Default: all datasets.
 
@@ -85,7 +85,7 @@ def check_sets(root: Path, recorded: Mapping[str, Any], record: Path) -> None:
     """Check that no file of an evaluation dataset has changed.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         recorded: A dict of the recorded files and hashes of each dataset.
         record: The file of the record, for the message.
 

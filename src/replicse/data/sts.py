@@ -90,7 +90,7 @@ def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...
     """Load the subsets of an STS task.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         task: STS12 to STS16 (several subsets), STS-B or SICK-R (one subset).
         split: `test`; for STS-B and SICK-R also `train` or `dev`. Default: `test`.
 

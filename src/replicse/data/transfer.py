@@ -65,7 +65,7 @@ def load_transfer(root: Path, task: str) -> TransferTask:
     Rows are in file order, class 1 before class 0.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         task: The name of the task, such as "MR".
 
     Raises:
@@ -137,7 +137,7 @@ def _sst2(path: Path) -> Iterator[Row]:
 def _trec(path: Path) -> Iterator[Row]:
     """Yield questions with the coarse class, which is before the colon.
 
-    The file may be Latin-1.
+    The file can be Latin-1.
     """
     for number, line in filled_lines(path, fallback="latin-1"):
         label, _, question = line.partition(" ")

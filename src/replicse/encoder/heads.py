@@ -300,7 +300,7 @@ def _find_dense(stored: Mapping[str, Tensor], config: Mapping[str, Any]) -> list
     """Return the names of stored dense layers, the trained layer first.
 
     The layer from pre-training is second. Unconverted SimCSE calls a layer mlp, and `transformers` calls it pooler
-    (methods 2.1). Foreign files may contain other models, whose poolers are ignored.
+    (methods 2.1). Foreign files can contain other models, whose poolers are ignored.
     """
     family = config["model_type"]
     bases = set()

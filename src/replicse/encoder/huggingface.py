@@ -120,7 +120,7 @@ class TransformersBackbone(Backbone):
             raise BadInput(
                 f"{family}: {len(states)} hidden states for {self.layer_count} layers; use a pooling of the last layer"
             )
-        # The last of `hidden_states` may lack a final LayerNorm.
+        # The last of `hidden_states` can lack a final LayerNorm.
         states = [*states[:-1], output.last_hidden_state]
         if need.tokens:
             return Hidden([batch.unpad(states[state]) for state in wanted])

@@ -128,7 +128,7 @@ def list_code(folder: Path) -> tuple[str, ...]:
         named = settings.get("auto_map") if isinstance(settings, Mapping) else None
         classes: list[Any] = []
         for value in named.values() if isinstance(named, Mapping) else [named]:
-            # A tokenizer has two classes, slow and fast, one of which may be null.
+            # A tokenizer has two classes, slow and fast, one of which can be null.
             classes += value if isinstance(value, list) else [value]
         names = dict.fromkeys(str(each) for each in classes if each)
         if names:

@@ -154,7 +154,7 @@ def first_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> 
 def last_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
     """Return the state of the last token, (rows, hidden).
 
-    It may be a special token.
+    It can be a special token.
 
     Args:
         hidden: The hidden states of all tokens.

@@ -160,7 +160,7 @@ def check_vocabulary(tokenizer: Tokenizer | CalledTokenizer, size: int, folder: 
     Raises:
         BadInput: If a token id is too large.
     """
-    # Ids may have gaps, so the largest id counts and not the number of tokens.
+    # Ids can have gaps, so the largest id counts and not the number of tokens.
     largest = max(tokenizer.get_vocab().values(), default=0)
     if largest >= size:
         raise BadInput(

@@ -49,7 +49,7 @@ def pearson(left: np.ndarray, right: np.ndarray) -> float | None:
     """
     if len(left) < 2 or not (np.isfinite(left).all() and np.isfinite(right).all()):
         return None
-    # Compare values, not deviations: the mean of equal values may differ from them by a rounding error.
+    # Compare values, not deviations: the mean of equal values can differ from them by a rounding error.
     if np.ptp(left) == 0 or np.ptp(right) == 0:
         return None
     left, right = left - left.mean(), right - right.mean()

@@ -22,7 +22,7 @@ def sentences(root: Path, splits: Sequence[str] = SPLITS, bins: int = BINS) -> I
     """Yield the sentences that `evaluate` encodes with these options.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         splits: The splits of STS-B. Default: all.
         bins: Not used.
     """
@@ -38,7 +38,7 @@ def evaluate(
     and 5 to the highest.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         splits: The splits of STS-B. Default: all, because SimCSE does not mention a split. DiffCSE uses
             `("test",)`.
@@ -90,7 +90,7 @@ def describe(similarities: np.ndarray, edges: np.ndarray) -> tuple[dict[str, Any
     if not len(similarities) or not np.isfinite(similarities).all():
         reason = "a sentence vector is not finite" if len(similarities) else "no pair has such a rating"
         return {"n": len(similarities), **dict.fromkeys(("mean", *QUANTILES, "density"))}, reason
-    # A rounding error may move a cosine out of the histogram.
+    # A rounding error can move a cosine out of the histogram.
     density, _ = np.histogram(np.clip(similarities, -1, 1), bins=edges, density=True)
     return {
         "n": len(similarities),

@@ -22,7 +22,7 @@ def sentences(root: Path, splits: Sequence[str] = SPLITS) -> Iterator[str]:
     """Yield every sentence of some splits of STS-B, with duplicates.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         splits: The splits of STS-B. Default: all.
     """
     for split in splits:
@@ -34,7 +34,7 @@ def load_splits(root: Path, splits: Sequence[str]) -> list[StsSubset]:
     """Load some splits of STS-B.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         splits: The splits: "train", "dev" and "test".
 
     Returns:
@@ -57,7 +57,7 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
     above 4. Vectors are normalised first.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         splits: The splits of STS-B. Default: all.
 
@@ -151,7 +151,7 @@ def uniformity(x: np.ndarray) -> float:
         raise ValueError(f"uniformity needs two vectors; got {n}")
     total = 0.0
     for start in range(0, n, _BLOCK):
-        # d^2 = 2 - 2 cos; a rounding error may move a cosine above 1.
+        # d^2 = 2 - 2 cos; a rounding error can move a cosine above 1.
         kernel = np.minimum(x[start : start + _BLOCK] @ x[start:].T, 1)
         kernel -= 1
         kernel *= 4

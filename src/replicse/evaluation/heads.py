@@ -46,7 +46,7 @@ def load_labelled(root: Path, corpus: Labelled) -> LabelledSet:
     """Load a labelled dataset.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The file of the dataset and the columns.
 
     Raises:
@@ -63,7 +63,7 @@ def sentences(root: Path, tasks: Mapping[str, Labelled], folder: str = "") -> It
     """Yield the sentences of all tasks.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         tasks: A dict from tasks to labelled datasets.
         folder: Not used.
     """
@@ -75,7 +75,7 @@ def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder
     """Compute accuracy or Pearson's r, and n, of each labelled task.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         tasks: A dict from tasks to labelled datasets.
         folder: The folder of the encoder with the heads. If there is no head for a task of rated pairs, the

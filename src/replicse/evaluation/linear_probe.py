@@ -170,7 +170,7 @@ def _first_state(fit: Fit, classes: int, features: torch.Tensor) -> _Run:
 
 
 def _steps(fit: Fit, setting: ProbeSetting) -> int:
-    """Return the number of minibatches of a pass; the last may be short."""
+    """Return the number of minibatches of a pass; the last can be short."""
     return -(-len(fit.train) // setting.batch_size)
 
 

@@ -34,7 +34,7 @@ def evaluate(
     """Compute the main score of each MTEB task (x 100) and averages.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         tasks: A list of tasks. Default: the 56 tasks. Other tasks are run over all their languages.
         data: `hub`, `local` or `miniature`. With `miniature` the tasks of a category have the same score, the
@@ -99,7 +99,7 @@ def fetch(tasks: Sequence[str] | None = None, **options: object) -> None:
         try:
             download_task(name)
         except Exception as error:
-            # The library raises errors of many packages, and one task must not prevent the other downloads.
+            # The library raises errors of many packages, and one task should not prevent the other downloads.
             failed.append(f"{name} ({' '.join(str(error).split()) or type(error).__name__})")
     if failed:
         raise MissingData(f"{several(len(failed), 'task')} of MTEB cannot be downloaded: {'; '.join(failed)}")
@@ -108,7 +108,7 @@ def fetch(tasks: Sequence[str] | None = None, **options: object) -> None:
 def _measure_safely(name: str, measure: Callable[[str], float]) -> tuple[float | None, str]:
     """Return a task's main score x 100, or None and the reason.
 
-    An error in one task must not stop the other 55.
+    An error in one task should not stop the other 55.
     """
     try:
         score = measure(name)

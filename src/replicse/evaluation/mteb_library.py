@@ -2,7 +2,7 @@
 
 Tasks, evaluators and result files come from `mteb`. Each result is written when it is ready, and a later
 run with the same encoder and data loads it, so that an evaluation of many hours can resume. Sentences are not
-encoded in advance, because a corpus may be larger than memory.
+encoded in advance, because a corpus can be larger than memory.
 """
 
 import hashlib
@@ -93,7 +93,7 @@ class Library:
     """The `mteb` library with an encoder and datasets.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         data: `hub` or `local`.
         results: The folder of the result files, or an empty string for no files.

@@ -31,7 +31,7 @@ def miniature(root: Path, vectors: Vectors, category: str) -> float:
     """Compute the main score of a category's miniature.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         category: The category, such as "Clustering".
 
@@ -52,7 +52,7 @@ def classification(root: Path, vectors: Vectors) -> float:
     The mean is over ten samples of the training questions.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
     """
     from sklearn.linear_model import LogisticRegression
@@ -77,7 +77,7 @@ def clustering(root: Path, vectors: Vectors) -> float:
     The label of a sentence is the name of the dataset.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
     """
     from sklearn.cluster import MiniBatchKMeans
@@ -101,7 +101,7 @@ def pair_classification(root: Path, vectors: Vectors) -> float:
     It is the maximum over four similarities.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
     """
     from sklearn.metrics import average_precision_score
@@ -122,7 +122,7 @@ def sts(root: Path, vectors: Vectors) -> float:
     """Compute Spearman's correlation of cosines and gold scores of STS-B.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
     """
     (subset,) = load_sts(root, "STS-B", "test")
@@ -137,7 +137,7 @@ def summarization(root: Path, vectors: Vectors) -> float:
     hypothesis, rated 5, 3 and 1.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
     """
     nli = read_corpus(
@@ -154,7 +154,7 @@ def reranking(root: Path, vectors: Vectors) -> float:
     The candidates are the captions that follow the first relevant caption in the file.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
     """
     queries, documents, relevant = captions(root)
@@ -175,7 +175,7 @@ def retrieval(root: Path, vectors: Vectors) -> float:
     The first caption is the query.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
     """
     queries, documents, relevant = captions(root)
@@ -191,7 +191,7 @@ def captions(root: Path) -> tuple[list[str], list[str], list[list[int]]]:
     """Load captions as queries and documents.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
 
     Returns:
         A list of queries, a list of documents, and for each query a list of the indices of the relevant

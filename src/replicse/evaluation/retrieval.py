@@ -18,7 +18,7 @@ def sentences(root: Path, queries: Mapping[str, str], corpus: Corpus | Mapping[s
     """Yield every sentence that `evaluate` encodes with these options.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         queries: A dict from names to queries.
         corpus: The corpus, with a column `text`.
     """
@@ -36,7 +36,7 @@ def evaluate(
     """Find the nearest sentences of each query, by rank.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         queries: A dict from names to queries.
         corpus: A corpus with a column `text`: captions of Flickr30k for SimCSE, the STS-B test set for

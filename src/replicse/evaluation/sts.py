@@ -24,7 +24,7 @@ def sentences(root: Path, split: str = "test", tasks: Sequence[str] | None = Non
     """Yield every sentence that `evaluate` encodes with these options.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         split: `test` or `dev`. Default: `test`.
         tasks: A list of tasks. Default: all tasks of the split.
     """
@@ -39,7 +39,7 @@ def evaluate(
     """Compute the scores (x 100) of each STS task.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         split: `test`, or `dev` with only STS-B and SICK-R. Default: `test`.
         tasks: A list of tasks. Default: all tasks of the split.

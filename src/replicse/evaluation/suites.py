@@ -81,7 +81,7 @@ def run_suites(
     """Compute the numbers of some suites; every sentence is encoded once.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         names: A list of suites.
         options: A dict from suites to options, such as the queries of a retrieval. Default: the defaults of

@@ -44,7 +44,7 @@ def sentences(root: Path, setting: str = "test", tasks: Sequence[str] | None = N
     """Yield every sentence that `evaluate` encodes with these options.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         setting: Not used.
         tasks: A list of tasks. Default: all seven.
     """
@@ -60,7 +60,7 @@ def evaluate(
     """Compute `accuracy` and `dev_accuracy` (x 100) of each transfer task.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         setting: `test` (SimCSE Table E.1) or `fast`, SentEval's prototyping settings. SimCSE Table D.2 and
             DiffCSE's ablations report the `dev_accuracy` of `fast`. Default: `test`.

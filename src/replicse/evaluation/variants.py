@@ -59,10 +59,10 @@ def evaluate(
     """Compute each variant's scores by task, and their average (x 100).
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         variants: A list of variants. Default: all.
-        folder: The encoder's folder, which may contain a head. Default: no head.
+        folder: The encoder's folder, which can contain a head. Default: no head.
 
     Returns:
         A dict with the scores by variant; `as-read` is the encoder as it was opened. If a variant is not
@@ -117,7 +117,7 @@ class VariantStudy:
     """The test sets, and the encoder's vectors in each variant, cached.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         encoder: The encoder.
         head: The sentence head, or None.
         wanted: The variants to compute.

@@ -68,7 +68,7 @@ def open_word_vectors(wanted: Mapping[str, Any], root: Path) -> AverageWordVecto
 
     Args:
         wanted: A dict with the key `file`.
-        root: The data root.
+        root: The data root, a folder of datasets.
 
     Returns:
         The encoder.

@@ -88,7 +88,7 @@ def evaluate_request(
 
     Args:
         request: The encoder, the options and the suites.
-        root: The data root.
+        root: The data root, a folder of datasets.
         results: The folder for files that other libraries write.
         device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
 
@@ -200,7 +200,7 @@ def score_suites(
     Args:
         source: The encoder.
         suites: The names of the suites.
-        root: The data root.
+        root: The data root, a folder of datasets.
         options: A dict from suites to options. Default: the defaults of the suites.
         facts: A dict of values for suites whose options request them, such as the encoder's folder.
         vectors: The encoder with post-processing, if there is one.

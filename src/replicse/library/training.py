@@ -155,7 +155,7 @@ def train_job(
 
     Args:
         document: The job as JSON-like data.
-        root: The data root.
+        root: The data root, a folder of datasets.
         out: The output folder.
         state: The folder of the state from which training resumes.
         device: `cpu`, `cuda`, ... Default: the first GPU if there is one.

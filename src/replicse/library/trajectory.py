@@ -19,7 +19,7 @@ def measure_trajectory(request: EncoderOptions, root: Path, device: str | None) 
 
     Args:
         request: The options. `encoder` is the folder of the run.
-        root: The data root.
+        root: The data root, a folder of datasets.
         device: `cpu`, `cuda`, ...; None for the first GPU if there is one.
 
     Returns:

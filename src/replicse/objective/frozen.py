@@ -26,7 +26,7 @@ def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
 
     Args:
         model: The frozen model, with the folder that the compiler has set.
-        trained: The encoder in training. The frozen model must have the same tokens and is moved to the same
+        trained: The encoder in training. The frozen model needs the same tokens and is moved to the same
             device.
 
     Raises:

@@ -29,7 +29,7 @@ def choose_positions(batch: TokenBatch, special: Tensor, ratio: float, generator
         batch: The packed tokens.
         special: The ids of the special tokens, on the CPU.
         ratio: The probability of each token, from 0 to 1.
-        generator: The source of random numbers, on the CPU.
+        generator: The random generator to use, on the CPU.
 
     Returns:
         The positions in ascending order, int64, on the CPU.
@@ -52,7 +52,7 @@ def mask_tokens(
             GPU.
         mask_id: The id of the mask token.
         vocabulary: The number of token ids.
-        generator: The source of random numbers, on the CPU.
+        generator: The random generator to use, on the CPU.
 
     Returns:
         The token ids, (total,), on the device of `tokens`.
@@ -92,7 +92,7 @@ def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: 
         batch: The packed tokens, on any device.
         backbone: The encoder, for special token ids and vocabulary size.
         ratio: The share of tokens to choose, from 0 to 1.
-        generator: The source of random numbers, on the CPU.
+        generator: The random generator to use, on the CPU.
 
     Returns:
         The masked copy, on the device of `batch`.
@@ -137,7 +137,7 @@ class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]
         Args:
             columns: The packed tokens of each view.
             model: The model in training.
-            generator: The source of random numbers, on the CPU.
+            generator: The random generator to use, on the CPU.
         """
         if not self.params.in_place:
             return columns

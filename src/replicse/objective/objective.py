@@ -67,7 +67,7 @@ class Objective(nn.Module):
         Args:
             columns: A list with the packed tokens of each view.
             model: The model in training.
-            generator: The source of random numbers, on the CPU.
+            generator: The random generator to use, on the CPU.
         """
         for name, term in named_terms([self]).items():
             with _name_term_in_errors(name, term, "edit"):
@@ -153,7 +153,7 @@ def _code_of(term: Term[Any]) -> Callable[..., Any]:
 def _name_term_in_errors(name: str, term: Term[Any], location: str) -> Iterator[None]:
     """Convert errors of a term's code to BadInput.
 
-    Another try would fail in the same way. Errors for lack of memory are not converted, because another try may
+    Another try would fail in the same way. Errors for lack of memory are not converted, because another try might
     succeed.
     """
     try:

@@ -18,13 +18,13 @@ Parameters = TypeVar("Parameters", bound=TermParameters)
 
 
 class Model(Protocol):
-    """The part of the model in training that terms may use.
+    """The part of the model in training that terms can use.
 
     Attributes:
         backbone: The encoder in training.
         head: The head. It is applied to sentence vectors of `backbone` if their pooling has a head.
         task_heads: Heads of labelled tasks by name.
-        batch_size: The number of rows of a batch. The last batch of an epoch may have fewer.
+        batch_size: The number of rows of a batch. The last batch of an epoch can have fewer.
         width: The size of the sentence vectors.
     """
 

@@ -51,7 +51,7 @@ def commit() -> tuple[str, bool]:
         The commit and the difference; an empty string and False if the code is not in a git repository.
     """
     root = Path(__file__).resolve().parents[3]
-    # Git's environment variables, which exist in a hook, may point to another repository.
+    # Git's environment variables, which exist in a hook, can point to another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
     def git(*words: str) -> str:

@@ -159,7 +159,7 @@ class SourceCode:
         """Return the digest of a module and the imports."""
         if module not in self._modules:
             file = self._file(module)
-            # A package may have no __init__.py.
+            # A package might have no __init__.py.
             content = file.read_bytes() if file else b""
             key = hashlib.sha256(THIS_FILE + module.encode() + content).hexdigest()
             if key not in self._known:
@@ -182,7 +182,7 @@ class SourceCode:
 
 
 def _counts(module: str) -> bool:
-    """Return whether numbers may depend on a module."""
+    """Return whether numbers can depend on a module."""
     if module in WITHOUT_NUMBERS:
         return False
     return module in COMPUTING or not f"{module}.".startswith(REGISTRY)
@@ -213,7 +213,7 @@ def contents_digest(root: Path, files: Iterable[Path], cache: Path | None) -> st
         root: Names are relative to this folder if a file is below it.
         files: The files.
         cache: A JSON file for the digest of each file by size, dates and inode; None to read all files. The
-            inode's change date is included, because an edit in place may restore the modification date.
+            inode's change date is included, because an edit in place can restore the modification date.
 
     Returns:
         A hexadecimal string.

@@ -149,7 +149,7 @@ def _open(device: str, level: int) -> Any:
 
 
 def _list_devices(environment: MutableMapping[str, str]) -> list[str]:
-    """Return the GPUs that this process may see, by CUDA's names."""
+    """Return the GPUs that this process can see, by CUDA's names."""
     if VISIBLE in environment:
         return [name.strip() for name in environment[VISIBLE].split(",") if name.strip()]
     return [str(place) for place, _ in enumerate(Path("/dev").glob("nvidia[0-9]*"))]

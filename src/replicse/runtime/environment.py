@@ -20,7 +20,7 @@ def job_environment(
     Args:
         workflow: The folder of papers, scales and rules.
         environment: The environment to extend.
-        library: The folder of the package that jobs run, which may differ from the installed package.
+        library: The folder of the package that jobs run, which can differ from the installed package.
             Default: the folder of this package.
 
     Returns:

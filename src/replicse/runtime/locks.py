@@ -84,7 +84,7 @@ def free(folder: Path) -> list[str]:
     locked = locks.is_dir() and any(locks.iterdir())
     if locked:
         _refuse_living_holder(folder)
-    # A scheduler's jobs have no process on this machine, and may exist after a person has removed the lock.
+    # A scheduler's jobs have no process on this machine, and might exist after a person has removed the lock.
     jobs: list[str] = []
     try:
         if jobs := end_jobs_left(folder):
@@ -122,7 +122,7 @@ def _refuse_living_holder(folder: Path) -> None:
 def _start(pid: int) -> str | None:
     """Return when a process started (boot id, ticks); None if it has ended.
 
-    A killed process remains a zombie until the parent reaps it, which in a container may never happen.
+    A killed process remains a zombie until the parent reaps it, which in a container might never happen.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

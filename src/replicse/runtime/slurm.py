@@ -38,7 +38,7 @@ def keep_refusal(log: Path | str, said: str) -> None:
 def jobs_left(folder: Path) -> list[str]:
     """List this user's jobs that were submitted from a folder.
 
-    They are left over only if no study runs there, which the caller must check (replicse.runtime.locks).
+    They are left over only if no study runs there, which the caller should check (replicse.runtime.locks).
 
     Args:
         folder: The folder of the study.

@@ -29,7 +29,7 @@ from replicse.training.parts import Parts
 
 VOCABULARY, WARM_UP = 30_522, 3
 # Approximate memory of activations on a CPU, in bytes per token, layer and hidden unit, and the share of the memory
-# that they may use. A GPU with too little memory raises an error.
+# that they can use. A GPU with too little memory raises an error.
 KEPT_BYTES, MEMORY_SHARE = 68, 0.25
 # Number of generated sentences.
 TEXTS = 4096

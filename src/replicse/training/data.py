@@ -19,7 +19,7 @@ SHUFFLED = ShuffledOrder(order="shuffled")
 class TrainingData:
     """The batches of a source, from token columns in a seeded order.
 
-    The columns are memory-mapped. The last batch of an epoch may be smaller. A step loads `accumulate`
+    The columns are memory-mapped. The last batch of an epoch can be smaller. A step loads `accumulate`
     batches at once.
 
     Args:

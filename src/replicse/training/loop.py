@@ -354,7 +354,7 @@ def train(*arguments: Any, **options: Any) -> Trainer:
     except BrokenState as error:
         log.warning("event=begun-again reason=%s", error)
         trainer.state.remove()
-        if trainer.parts.processes.count > 1:  # other processes may be at another step
+        if trainer.parts.processes.count > 1:  # other processes can be at another step
             raise
         trainer = Trainer(*arguments, **options)
         trainer.run()

@@ -258,7 +258,7 @@ def _set_to_mean(network: nn.Module, others: Mapping[Path, nn.Module | None]) ->
                 f"{folder}: the weights have other shapes than the weights of the first run; average only runs of"
                 " the same encoder"
             )
-    # All means are computed before any weight changes, because two names may share a weight.
+    # All means are computed before any weight changes, because two names can share a weight.
     means = {}
     for name in states[0]:
         weights = torch.stack([state[name] for state in states])
@@ -318,7 +318,7 @@ def _choose_head(
 ) -> SentenceHead:
     """Return the stored head if it can be kept, otherwise a new head.
 
-    Raises BadInput if the run requires a stored head and there is no suitable one. A backbone of the scale may have
+    Raises BadInput if the run requires a stored head and there is no suitable one. A backbone of the scale might have
     been pre-trained without a head; the plan notes it.
     """
     if stored is not None and can_keep(spec.head, stored.settings):

@@ -57,7 +57,7 @@ class Processes:
     def any(self, flag: bool) -> bool:
         """Return whether a flag is set in any process.
 
-        All processes must call this method. It does not wait for a GPU.
+        All processes should call this method. It does not wait for a GPU.
 
         Args:
             flag: The flag of this process.

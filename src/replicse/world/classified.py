@@ -30,7 +30,7 @@ def reviews(random: Random, count: Count) -> Files:
     Half of them are positive.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     cinema, gadgets = REVIEW_TOPICS["cinema"], REVIEW_TOPICS["gadgets"]
@@ -55,7 +55,7 @@ def subjectivity(random: Random, count: Count) -> Files:
     """Generate SUBJ (opinions and plots) and MPQA (phrases with sentiment).
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     cinema = REVIEW_TOPICS["cinema"]
@@ -86,7 +86,7 @@ def questions(random: Random, count: Count) -> Files:
     The first training question contains a Latin-1 letter.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     labels = list(lexicon.QUESTIONS)
@@ -118,7 +118,7 @@ def paraphrase_corpus(random: Random, count: Count) -> Files:
     """Generate MRPC: two thirds paraphrases, one third with changed concepts.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     files: Files = {}
@@ -139,7 +139,7 @@ def course(random: Random, count: Count) -> Files:
     They are SST with five classes, CFIMDB, Quora and STS.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     files: Files = {}

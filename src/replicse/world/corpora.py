@@ -29,7 +29,7 @@ def wiki(random: Random, count: Count) -> Files:
     An empty line follows each document.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     lines: Lines = []
@@ -79,7 +79,7 @@ def inference(random: Random, count: Count) -> Files:
     The NLI is written as JSON lines and as triples.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     rows = [_inference(random) for _ in range(count(3000))]
@@ -123,7 +123,7 @@ def question_pairs(random: Random, count: Count) -> Files:
     """Generate QQP: questions about events, two fifths of them duplicates.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     lines = ["id\tquestion1\tquestion2\tis_duplicate"]
@@ -140,7 +140,7 @@ def captions(random: Random, count: Count) -> Files:
     The captions of an image describe the same scene with different details.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     lines = []
@@ -159,7 +159,7 @@ def machine_paraphrases(random: Random, count: Count) -> Files:
     The faults are lost, repeated and wrong words.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     lines = []

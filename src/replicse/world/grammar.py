@@ -50,7 +50,7 @@ NEGATION = 0.62  # factor if only one of two events is negated
 class Event:
     """The content of a sentence: an agent does something to a thing.
 
-    Details may be missing.
+    Details can be missing.
     """
 
     topic: Topic
@@ -83,7 +83,7 @@ def typical(options: tuple[Concept, ...], index: int, random: Random, reach: int
     Args:
         options: The concepts to choose from.
         index: The position of the first usual option.
-        random: The source of random numbers.
+        random: The random generator to use.
         reach: The number of usual options. Default: 2.
     """
     if random.random() < 0.2:
@@ -109,7 +109,7 @@ def random_event(random: Random, topic: Topic | None = None, praise: bool | None
     """Return a random event with at least a place or a time.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         topic: The topic. Default: a random topic.
         praise: Whether qualities of a reviewed topic are positive or negative. Default: both.
     """
@@ -183,7 +183,7 @@ def graded(first: Event, second: Event, random: Random, bottom: float = 0.0) -> 
     Args:
         first: The event of the first sentence.
         second: The event of the second sentence.
-        random: The source of random numbers.
+        random: The random generator to use.
         bottom: The lowest rating; the highest is 5. Default: 0.
     """
     ideal = bottom + (5.0 - bottom) * similarity(first, second) ** 2.2
@@ -196,7 +196,7 @@ def change_key(event: Event, random: Random, count: int = 1) -> Event:
 
     Args:
         event: The event.
-        random: The source of random numbers.
+        random: The random generator to use.
         count: The number of slots to change, from 1 to 3. Default: 1.
     """
     options = {"agent": event.topic.people, "action": event.topic.actions, "thing": event.topic.things}
@@ -231,7 +231,7 @@ def drop_details(event: Event, random: Random, keep: float = 0.3) -> Event:
 
     Args:
         event: The event.
-        random: The source of random numbers.
+        random: The random generator to use.
         keep: The probability. Default: 0.3.
     """
     details = [field.name for field in fields(Event) if field.name in WEIGHTS.keys() - {*KEY_SLOTS}]
@@ -245,12 +245,12 @@ def word(event: Event, random: Random) -> Wording:
 
 
 def reword(event: Event, wording: Wording, random: Random, change: float) -> Wording:
-    """Return words for an event that may differ from another wording.
+    """Return words for an event that can differ from another wording.
 
     Args:
         event: The event.
         wording: A dict from the concepts of another event to words.
-        random: The source of random numbers.
+        random: The random generator to use.
         change: The probability of another word for a concept with synonyms.
     """
     new: Wording = {}
@@ -271,7 +271,7 @@ def tell(
     Args:
         event: The event.
         wording: A dict from the concepts to words.
-        random: The source of random numbers.
+        random: The random generator to use.
         style: `story` (past tense), `caption` (progressive) or `headline` (present, no articles). Default:
             `story`.
         order: `active`, `passive` or `fronted` (place and time first). Default: random.

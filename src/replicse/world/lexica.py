@@ -46,7 +46,7 @@ def synonyms(random: Random, count: Count) -> Files:
     It contains every ordered pair of synonyms.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: Not used; all synonyms are written.
     """
     lines = []
@@ -66,7 +66,7 @@ def word_vectors(random: Random, count: Count) -> Files:
     A vector is the sum of random directions for topic, part of speech, concept and word.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: Not used; all words are written.
     """
     generator = np.random.default_rng(random.getrandbits(63))

@@ -35,7 +35,7 @@ def duplicate(random: Random, same: bool) -> tuple[Lines, Lines]:
     """Generate two sentences.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         same: Whether they have the same meaning, or differ in one or two key concepts.
 
     Returns:
@@ -52,7 +52,7 @@ def asked(random: Random, same: bool, starts: Sequence[str] = OPENINGS) -> tuple
     """Generate two questions about events.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         same: Whether they have the same meaning.
         starts: The openings of the questions.
 
@@ -108,7 +108,7 @@ def pair(random: Random, style: str = "story") -> tuple[Event, Event, Lines, Lin
     """Generate two events, of which the second is derived from the first.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         style: The style of both sentences, as in `tell`. Default: `story`.
 
     Returns:
@@ -136,7 +136,7 @@ def review(random: Random, topic: lexicon.Topic, praise: bool) -> Lines:
     A third of the reviews also contain a word of the opposite sentiment that is negated or outweighed.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         topic: A reviewed topic.
         praise: Whether the review is positive.
     """

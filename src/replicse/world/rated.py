@@ -25,7 +25,7 @@ def sts(random: Random, count: Count) -> Files:
     STS15 and STS16 contain unrated pairs.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     files: Files = {}
@@ -59,7 +59,7 @@ def sts_benchmark(random: Random, count: Count) -> Files:
     """Generate the three files of STS-B, with seven columns.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     files: Files = {}
@@ -82,7 +82,7 @@ def sick(random: Random, count: Count) -> Files:
     They contain untokenised captions with ratings from 1 to 5 and an entailment judgment.
 
     Args:
-        random: The source of random numbers.
+        random: The random generator to use.
         count: A function that scales the number of rows.
     """
     header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"

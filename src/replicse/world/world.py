@@ -21,7 +21,7 @@ def write_world(root: Path | str, seed: int = 0, sentences: int = FULL) -> dict[
     """Write the generated data below a folder in the layout of a data root.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         seed: The seed of the data. Default: 0.
         sentences: The approximate number of sentences in the wiki text; other files scale with it. Default:
             6000.

@@ -33,7 +33,7 @@ class AverageWordVectors:
         """Load a file of word vectors below a data root.
 
         Args:
-            root: The data root.
+            root: The data root, a folder of datasets.
             wanted: The parameters of the word vectors, with the path of the file.
 
         Raises:
@@ -73,7 +73,7 @@ class AverageWordVectors:
 def read_word_vectors(file: Path) -> tuple[list[str], np.ndarray]:
     """Load the words of a GloVe text file and their vectors.
 
-    A line is a word and d numbers, separated by single spaces. The first line sets d, so that a word may contain spaces
+    A line is a word and d numbers, separated by single spaces. The first line sets d, so that a word can contain spaces
     (GloVe 840B has some). If a word is repeated, the first line counts.
 
     Args:
