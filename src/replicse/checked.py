@@ -20,7 +20,7 @@ SCIENTIFIC, LIST = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+"), "a list, as [a, 
 
 
 def _number(value: object) -> object:
-    """Return a number; a string must be like 1e-5, a string in YAML 1.1."""
+    """Convert a value to a number; YAML 1.1 parses 1e-5 as a string."""
     if type(value) in (int, float):
         return value
     if isinstance(value, bool) or (isinstance(value, str) and not SCIENTIFIC.fullmatch(value)):
@@ -196,7 +196,7 @@ def _quoted(text: str) -> list[str]:
 
 
 def _counts_in_part(error: ErrorDetails) -> bool:
-    """Return whether an error is an error even if keys can be missing."""
+    """Return whether an error remains if keys can be missing."""
     is_inside = len(error["loc"]) > (error["type"] == "missing")
     return is_inside or isinstance(error.get("ctx", {}).get("error"), UserMessage)
 

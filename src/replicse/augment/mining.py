@@ -31,7 +31,7 @@ def mined(lines: Sequence[str], *, seed: int, model: FrozenModel, rank: tuple[in
     distinct = list(dict.fromkeys(lines))
     if high >= len(distinct):
         raise BadInput(
-            f"mined.rank ends at {high}, but the column has {len(distinct)} different lines; lower it"
+            f"mined.rank ends at {high}, but the column has {len(distinct)} different lines; use a lower rank"
         )
     vectors = SentenceEncoder.open(str(model.folder), model.pooling, engine=model.engine)(distinct)
     vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

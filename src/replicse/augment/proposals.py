@@ -28,7 +28,9 @@ class Proposer:
     def __init__(self, folder: str) -> None:
         self.backbone = open_backbone(Path(folder)).eval()
         if not self.backbone.predicts_tokens:
-            raise BadInput(f"{folder}: has no masked-LM head; augmentations by a masked-LM need one")
+            raise BadInput(
+                f"{folder}: the encoder has no masked-LM head, which this augmentation needs; use another encoder"
+            )
         self.max_length = self.backbone.max_length
         self.tokenizer = load_tokenizer(Path(folder) / TOKENIZER, self.max_length)
         special = special_ids(self.tokenizer)

@@ -182,7 +182,7 @@ def _open_perceptron() -> Callable[..., list[tuple[str, str]]]:
         return PerceptronTagger().tag
     except LookupError as error:
         raise MissingData(
-            "NLTK's part-of-speech tagger is absent: run "
+            "NLTK's part-of-speech tagger is not installed; run "
             "`python -m nltk.downloader averaged_perceptron_tagger_eng`, or set the augmentation's "
             "`tagger: lexicon`"
         ) from error
@@ -191,7 +191,7 @@ def _open_perceptron() -> Callable[..., list[tuple[str, str]]]:
 def _open_ppdb(file: Path) -> tuple[Callable, Callable]:
     if not file.is_file():
         raise MissingData(
-            f"{file} is absent: put a PPDB text file there, or change the augmentation's `file`"
+            f"{file} does not exist; put a PPDB text file there, or change the augmentation's `file`"
         )
     entries = read_ppdb(file)
 
@@ -255,8 +255,8 @@ def _find_wordnet() -> Any:
                 nltk.data.path.append(folder)  # NLTK only reads files in the search path
             return folder
     raise MissingData(
-        "WordNet is absent: run `python -m nltk.downloader wordnet`, or install a WordNet 3.0 database "
-        "(Debian: wordnet-base) and, if it is not found by itself, set WNSEARCHDIR to the folder of data.noun"
+        "WordNet is not installed; run `python -m nltk.downloader wordnet`, or install a WordNet 3.0 database "
+        "(Debian: wordnet-base) and, if it is not found automatically, set WNSEARCHDIR to the folder of data.noun"
     )
 
 

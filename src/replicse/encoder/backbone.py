@@ -46,6 +46,9 @@ class Hidden:
 
     Attributes:
         states: A list of states, each (total, hidden), or (rows, hidden) if only position 0 was computed.
+
+    Examples:
+        >>> states = backbone(batch).last
     """
 
     states: list[Tensor]
@@ -85,6 +88,11 @@ class Backbone(nn.Module, ABC):
         unread: The names of stored weights that are not used.
         code: The classes of code in the folder, which is not run.
         added: Parameters that are not in the folder and were initialised at random.
+
+    Examples:
+        >>> backbone = open_backbone(Path("my-encoder"))
+        >>> backbone.hidden
+        768
     """
 
     engine: ClassVar[Engine]
@@ -120,6 +128,10 @@ class Backbone(nn.Module, ABC):
 
         Args:
             other: The encoder to compare with.
+
+        Examples:
+            >>> teacher.has_tokens_of(student)
+            True
         """
         vocabulary = load_tokenizer(self.tokenizer_file, None).get_vocab()
         return vocabulary == load_tokenizer(other.tokenizer_file, None).get_vocab()
@@ -157,6 +169,9 @@ class Backbone(nn.Module, ABC):
         Raises:
             ValueError: If a row is longer than `max_length`.
             BadInput: If a hidden state does not exist or `first_vector` has another width.
+
+        Examples:
+            >>> states = backbone(batch, NeededStates((-1, -2))).states
         """
 
     @abstractmethod
@@ -170,6 +185,9 @@ class Backbone(nn.Module, ABC):
 
         Raises:
             BadInput: If `heads` is not 0 and the engine does not support it.
+
+        Examples:
+            >>> backbone.set_dropout(hidden=0.1, attention=0.1)
         """
 
     def masks(self, batch: TokenBatch) -> "Masks | None":
@@ -180,26 +198,42 @@ class Backbone(nn.Module, ABC):
 
         Returns:
             The masks, or None if the engine cannot share masks between parts.
+
+        Examples:
+            >>> masks = backbone.masks(batch)
         """
         return None
 
     @abstractmethod
     def initialise(self) -> None:
-        """Initialise all weights at random."""
+        """Initialise all weights at random.
+
+        Examples:
+            >>> backbone.initialise()
+        """
 
     @abstractmethod
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the embedding layer with normalisation."""
+        """Return the list of the parameters of the embedding layer.
+
+        The normalisation of the layer is included.
+
+        Examples:
+            >>> parameters = backbone.embedding_parameters()
+        """
 
     @abstractmethod
     def layer_parameters(self, number: int) -> list[nn.Parameter]:
-        """Return the parameters of a layer.
+        """Return the list of the parameters of a layer.
 
         Args:
             number: The number of the layer, from 0.
 
         Raises:
             BadInput: If layers share parameters.
+
+        Examples:
+            >>> parameters = backbone.layer_parameters(0)
         """
 
     @abstractmethod
@@ -212,13 +246,20 @@ class Backbone(nn.Module, ABC):
 
         Returns:
             The logits, (n, vocabulary) or (n, k).
+
+        Raises:
+            AssertionError: If the encoder has no masked-LM head.
+
+        Examples:
+            >>> logits = backbone.token_logits(backbone(batch).last)
         """
 
     @abstractmethod
     def token_head_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the masked-LM head.
+        """Return the list of the parameters of the masked-LM head.
 
-        Shared embeddings are not included.
+        Examples:
+            >>> parameters = backbone.token_head_parameters()
         """
 
     @abstractmethod
@@ -227,11 +268,18 @@ class Backbone(nn.Module, ABC):
 
         Raises:
             BadInput: If the family has no masked-LM head.
+
+        Examples:
+            >>> backbone.new_token_head()
         """
 
     @abstractmethod
     def drop_token_head(self) -> None:
-        """Remove the masked-LM head."""
+        """Remove the masked-LM head.
+
+        Examples:
+            >>> backbone.drop_token_head()
+        """
 
     @abstractmethod
     def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
@@ -246,6 +294,9 @@ class Backbone(nn.Module, ABC):
 
         Raises:
             Failed: If the disk is full.
+
+        Examples:
+            >>> backbone.save(Path("copy"))
         """
 
     def check_states(
@@ -264,6 +315,10 @@ class Backbone(nn.Module, ABC):
         Raises:
             ValueError: If a row is too long.
             BadInput: If `first_vector` has another width, or a state does not exist.
+
+        Examples:
+            >>> backbone.check_states(batch, NeededStates((-1,)), None)
+            [12]
         """
         if batch.longest > self.max_length:
             raise ValueError(f"a row has {batch.longest} tokens, but the encoder accepts {self.max_length}")
@@ -285,6 +340,10 @@ class Backbone(nn.Module, ABC):
 
         Raises:
             BadInput: If a state does not exist.
+
+        Examples:
+            >>> backbone.state_numbers([0, -1])
+            [0, 12]
         """
         depth = self.layer_count + 1
         for state in states:

@@ -1,6 +1,6 @@
 """Packed token sequences and index tensors derived from their lengths."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -40,6 +40,11 @@ class TokenBatch:
             because reading lengths from a GPU would stall it.
         masks: Dropout masks for the layers. Default: layers create masks themselves.
         copy: A copy of the tokens on the CPU, for the same reason as the offsets. Default: no copy.
+
+    Examples:
+        >>> batch = TokenBatch.from_rows([np.array([101, 2023, 102]), np.array([101, 102])])
+        >>> batch.rows, batch.longest
+        (2, 3)
     """
 
     tokens: Tensor
@@ -59,6 +64,9 @@ class TokenBatch:
 
         Raises:
             ValueError: If there are no rows, or a row is empty.
+
+        Examples:
+            >>> batch = TokenBatch.from_rows([np.array([101, 2023, 102]), np.array([101, 102])])
         """
         lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
         if not len(lengths) or not lengths.min():
@@ -76,6 +84,9 @@ class TokenBatch:
 
         Returns:
             A batch with the rows of all batches, in their order.
+
+        Examples:
+            >>> both = TokenBatch.concatenate([first, second])
         """
         lengths = torch.cat([batch.lengths for batch in batches])
         tokens, offsets = torch.cat([batch.tokens for batch in batches]), offsets_of(lengths)
@@ -95,6 +106,10 @@ class TokenBatch:
 
         Returns:
             A batch with `times * rows` rows.
+
+        Examples:
+            >>> batch.repeat(2).rows
+            4
         """
         return TokenBatch(self.tokens.repeat(times), offsets_of(self.lengths.repeat(times)))
 
@@ -107,6 +122,10 @@ class TokenBatch:
 
         Returns:
             A batch with `stop - start` rows.
+
+        Examples:
+            >>> batch.slice(0, 1).rows
+            1
         """
         offsets = self.offsets[start : stop + 1]
         within = slice(int(offsets[0]), int(offsets[-1]))
@@ -123,6 +142,9 @@ class TokenBatch:
 
         Returns:
             A new batch that shares the offsets.
+
+        Examples:
+            >>> batch = batch.to("cuda")
         """
         tokens = self.tokens.to(device, non_blocking=True)
         return TokenBatch(tokens, self.offsets, copy=None if tokens is self.tokens else self.on_cpu)
@@ -209,6 +231,9 @@ class TokenBatch:
 
         Returns:
             The indices, (total * parts * heads,), int64.
+
+        Examples:
+            >>> places = batch.head_places(parts=3, heads=12)
         """
         return self._head_index("places", parts, heads)
 
@@ -224,6 +249,9 @@ class TokenBatch:
 
         Returns:
             The indices, (parts * rows * heads * longest,), int64.
+
+        Examples:
+            >>> sources = batch.head_sources(parts=3, heads=12)
         """
         return self._head_index("sources", parts, heads)
 
@@ -266,6 +294,9 @@ class TokenBatch:
 
         Returns:
             A batch of rows of equal length, or this batch if no row needs padding.
+
+        Examples:
+            >>> filled = batch.fill(backbone.special.pad)
         """
         if length is None and self.even:
             return self
@@ -284,6 +315,10 @@ class TokenBatch:
 
         Returns:
             The values, (rows, longest, width), with zeros at padding.
+
+        Examples:
+            >>> batch.pad(states).shape
+            torch.Size([2, 3, 768])
         """
         if not self.even:
             zeros = values.new_zeros(self.rows * self.longest, values.shape[1])
@@ -298,6 +333,9 @@ class TokenBatch:
 
         Returns:
             The values without padding, (total, width).
+
+        Examples:
+            >>> packed = batch.unpad(padded)
         """
         flat = padded.reshape(self.rows * self.longest, -1)
         return flat if self.even else flat.index_select(0, self.padded_places)
@@ -307,6 +345,9 @@ class TokenBatch:
 
         Args:
             values: Packed values, (total, width).
+
+        Examples:
+            >>> vectors = batch.mean(hidden.last)
         """
         return self.pad(values).sum(1) / self._on_device(self.lengths)[:, None]
 
@@ -342,22 +383,6 @@ class FilledBatch(TokenBatch):
         return self.real
 
 
-@dataclass(frozen=True)
-class PlacedBatch(TokenBatch):
-    """Rows with given position ids.
-
-    Attributes:
-        places: The row of each token in the table of position embeddings, (total,), int64.
-    """
-
-    places: Tensor
-
-    @property
-    def given_positions(self) -> Tensor:
-        """Return the position ids of the tokens, (total,)."""
-        return self.places
-
-
 def offsets_of(lengths: Tensor) -> Tensor:
     """Compute the offsets of packed rows from their lengths.
 
@@ -368,31 +393,3 @@ def offsets_of(lengths: Tensor) -> Tensor:
         The offsets, (rows + 1,).
     """
     return torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
-
-
-def split_rows(
-    rows: list[np.ndarray], size: int, shortest: int = 0, equal: bool = False
-) -> Iterator[list[np.ndarray]]:
-    """Split length-sorted rows into batches of limited padded size.
-
-    A batch that is at least half full ends before longer rows, because rows of equal length need no padding.
-
-    Args:
-        rows: A list of the token ids of each row, (length,), sorted by length.
-        size: The maximum number of tokens of a batch, with padding.
-        shortest: The length to which shorter rows are padded. Default: 0.
-        equal: Whether all rows of a batch must have the same length. Default: False.
-
-    Yields:
-        Lists of rows, which are not padded yet.
-    """
-    start = 0
-    lengths = [max(len(row), shortest) for row in rows]
-    for stop, following in enumerate(lengths[1:], 1):
-        count, longest = stop - start, lengths[stop - 1]
-        is_full = (count + 1) * following > size
-        may_end = equal or 2 * count * longest >= size
-        if is_full or (following > longest and may_end):
-            yield rows[start:stop]
-            start = stop
-    yield rows[start:]

@@ -1,7 +1,4 @@
-"""Encoders of sentences.
-
-Each distinct sentence is encoded once, in batches of similar length.
-"""
+"""Encoders of sentences, which encode each distinct sentence once."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +14,7 @@ from torch.nn.functional import normalize
 from replicse.checked import excerpt
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.backbone import Backbone
-from replicse.encoder.batch import TokenBatch, split_rows
+from replicse.encoder.batch import TokenBatch
 from replicse.encoder.collapse import describe_collapse
 from replicse.encoder.folders import check_folder, encoder_folder
 from replicse.encoder.heads import SentenceHead, head_of_pooling
@@ -27,6 +24,7 @@ from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.proof import equal
 from replicse.encoder.sentence_transformers import LibraryEncoder, open_library_encoder, read_declared
+from replicse.encoder.splitting import split_rows
 from replicse.encoder.stored import UnusableWeights
 from replicse.encoder.tokenizer import CalledTokenizer, check_length, check_vocabulary, folder_tokenizer
 from replicse.errors import BadInput, one_line
@@ -126,8 +124,7 @@ class SentenceEncoder:
         if named is None and has_modules(original):
             check_folder(folder)
             return cls._open_declared(original, max_length, device, engine)
-        if original != folder and named == pooling_of("cls"):
-            # "cls" is the default of a row in a study.
+        if original != folder and named == pooling_of("cls"):  # the default of a row in a study
             raise BadInput(
                 f"{folder}: the folder declares a pooling; use pooling: own, or the name of another"
             )
@@ -176,11 +173,9 @@ class SentenceEncoder:
         """Load a folder of modules with an engine or sentence-transformers."""
         library = open_library_encoder(folder, str(device_for(device)), max_length)
         first = list_modules(folder)[0].kind
-        why = (
-            "no engine computes the same vectors"
-            if first == "Transformer"
-            else f"the first module is {first}"
-        )
+        why = f"the first module is {first}"
+        if first == "Transformer":
+            why = "no engine computes the same vectors"
         try:
             encoder = cls._open_equal(folder, library, device, engine) if first == "Transformer" else None
             if encoder is not None:

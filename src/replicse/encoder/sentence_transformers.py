@@ -145,11 +145,9 @@ def open_library_encoder(folder: Path, device: str, max_length: int | None) -> L
     code: list[str] = []
     for module in list_modules(folder):
         code += list_code(module.place)
-    remedy = (
-        f"code of the folder is not run ({', '.join(code)})"
-        if code
-        else f"copy all folders that {MODULES} lists"
-    )
+    remedy = f"copy all folders that {MODULES} lists"
+    if code:
+        remedy = f"code of the folder is not run ({', '.join(code)})"
     with refusing(problem, remedy), name_broken_json(folder):
         model = _load_model(folder, device)
     _cut_rows(model, folder, max_length)

@@ -242,10 +242,10 @@ def weight_and_bias(ours: str, *theirs: str) -> dict[str, tuple[str, ...]]:
     Returns:
         A dict from our names to their names.
     """
-    return {
-        f"{ours}.weight": tuple(f"{name}.weight" for name in theirs),
-        f"{ours}.bias": tuple(f"{name}.bias" for name in theirs),
-    }
+    names: dict[str, tuple[str, ...]] = {}
+    for part in ("weight", "bias"):
+        names[f"{ours}.{part}"] = tuple(f"{name}.{part}" for name in theirs)
+    return names
 
 
 def load_weights(module: nn.Module, names: Names, stored: Mapping[str, Tensor], file: Path) -> None:

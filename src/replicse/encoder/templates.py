@@ -3,14 +3,32 @@
 They are added when a batch is encoded, so that all templates use the same token store.
 """
 
+from dataclasses import dataclass
+
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
 from replicse.data.tokenizer import mask_token
 from replicse.encoder.backbone import Backbone
-from replicse.encoder.batch import PlacedBatch, TokenBatch, offsets_of
+from replicse.encoder.batch import TokenBatch, offsets_of
 from replicse.errors import BadInput
+
+
+@dataclass(frozen=True)
+class PlacedBatch(TokenBatch):
+    """Rows with given position ids.
+
+    Attributes:
+        places: The row of each token in the table of position embeddings, (total,), int64.
+    """
+
+    places: Tensor
+
+    @property
+    def given_positions(self) -> Tensor:
+        """Return the position ids of the tokens, (total,)."""
+        return self.places
 
 
 class Template:

@@ -42,7 +42,7 @@ WEIGHTS = {
     "name": 0.03,
 }
 SHARED_TOPIC = 0.3  # similarity of two different concepts of the same topic
-UNSAID = 0.6  # similarity of a detail and the absence
+UNSAID = 0.6  # similarity of a detail and a missing detail
 NEGATION = 0.62  # factor if only one of two events is negated
 
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_encoders import other_family, tiny, written
 
-from replicse.encoder.batch import TokenBatch, split_rows
+from replicse.encoder.batch import TokenBatch
 from replicse.encoder.sentence import SentenceEncoder
+from replicse.encoder.splitting import split_rows
 from replicse.encoder.tokenizer import tokenizer_digest
 from replicse.errors import BadInput, MissingData
 from replicse.registry.poolings import Cls, PoolingParameters

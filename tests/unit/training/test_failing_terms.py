@@ -56,7 +56,10 @@ def train(tmp_path, line, **changes):
         ("return loss.argmax()", r"ValueError: the loss is a tensor of int64 of shape \(\)"),
         ("return 0.5", "ValueError: the loss is 0.5; return a scalar tensor"),
         ("return None", "ValueError: the loss is None; return a scalar tensor"),
-        ("return step.vectors_of((2,))[0].mean()", "a loss term uses view 2 of a run with 2 views; add a view"),
+        (
+            "return step.vectors_of((2,))[0].mean()",
+            "a loss term uses view 2 of a run with 2 views; add a view",
+        ),
         (
             "return loss if step.step < 2 else loss @ loss[None, None]",
             r"RuntimeError: .* \(plugins/faulty.py:\d+\); fix",
@@ -65,7 +68,10 @@ def train(tmp_path, line, **changes):
             "step.scalars['seen'] = step.vectors[0]; return loss",
             r'ValueError: scalars\["seen"\] is \(16, 16\)',
         ),
-        ("step.scalars['seen'] = 3; return loss", r'ValueError: scalars\["seen"\] is 3; expected a scalar tensor'),
+        (
+            "step.scalars['seen'] = 3; return loss",
+            r'ValueError: scalars\["seen"\] is 3; expected a scalar tensor',
+        ),
     ],
 )
 def test_a_loss_that_is_no_number_and_an_error_in_it_name_term_step_and_file(

@@ -182,7 +182,10 @@ class RowMasks:
         if self._place == len(masks):
             count = len(batch.tokens) if of_tokens else batch.rows
             # Attention weights are (rows, heads, queries, keys), with one query if only position 0 is needed.
-            sizes = [batch.longest if size == self._longest else size for size in shape[2:]]
+            sizes = list(shape[2:])
+            for place, size in enumerate(sizes):
+                if size == self._longest:
+                    sizes[place] = batch.longest
             masks.append(_random_mask((count, shape[1], *sizes), dropped, torch.bool))
         mask = masks[self._place][self._tokens if of_tokens else self._rows]
         self._place += 1
