@@ -57,7 +57,7 @@ def test_a_folder_of_a_study_is_of_the_run_and_the_checkpoint_that_it_is_named_b
     """
     zero, one = study
     shutil.copytree(zero / "last", zero / "best", dirs_exist_ok=True)
-    with pytest.raises(BadInput, match=f"{zero.name}/best: the checkpoint last of its run, not best; delete"):
+    with pytest.raises(BadInput, match=f"{zero.name}/best: is checkpoint last of the run, not best; delete"):
         open_backbone(zero / "best")
     zero.rename(zero.with_name("aside"))
     one.rename(zero)
