@@ -36,8 +36,8 @@ def prepare_encoder(source: Path, out: Path, facts: Mapping[str, str]) -> None:
     code = list_code(list_modules(source)[0].place if has_modules(source) else source)
     if code:
         raise BadInput(
-            f"{source}: code of the folder is not run ({', '.join(code)}), so the scores would belong to another encoder;"
-            " remove auto_map to use the classes of transformers"
+            f"{source}: code of the folder is not run ({', '.join(code)}), so the scores would belong to another"
+            " encoder; remove auto_map to use the classes of transformers"
         )
     try:
         _write_transformer(transformer_folder(source), out)
