@@ -1,6 +1,6 @@
 """RepliCSE: re-run sentence-embedding papers, next to published numbers.
 
-The names in `__all__` are the public interface; everything else may change.
+The names in `__all__` are the public interface; everything else can change.
 """
 
 from importlib import import_module

@@ -9,7 +9,10 @@ from replicse.runtime.interrupts import interrupt_once
 
 
 def run(words: Sequence[str]) -> int:
-    """Run a command, here or in the study's job server.
+    """Run a command, in this process or in the study's job server.
+
+    Args:
+        words: The command line.
 
     Returns:
         The exit code.

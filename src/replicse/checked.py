@@ -1,4 +1,4 @@
-"""Validated data: the base of models, YAML, and errors in one sentence."""
+"""Validated data: base class of models, YAML, and errors in one sentence."""
 
 import difflib
 import re
@@ -20,7 +20,7 @@ SCIENTIFIC, LIST = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+"), "a list, as [a, 
 
 
 def _number(value: object) -> object:
-    """Return a number; a string must be like 1e-5, a string in YAML 1.1."""
+    """Convert a value to a number; YAML 1.1 parses 1e-5 as a string."""
     if type(value) in (int, float):
         return value
     if isinstance(value, bool) or (isinstance(value, str) and not SCIENTIFIC.fullmatch(value)):
@@ -47,11 +47,11 @@ Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.@_-]*$", max_length=8
 
 
 class UserMessage(ValueError):
-    """A mistake as a sentence; other ValueErrors only say what was expected."""
+    """A mistake as a sentence; other ValueErrors have only the expected value."""
 
 
 class Checked(BaseModel):
-    """Frozen data without unknown keys; `of` turns mistakes into BadInput."""
+    """Frozen data without unknown keys; `of` converts mistakes to BadInput."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, arbitrary_types_allowed=True, protected_namespaces=(), defer_build=True
@@ -63,10 +63,10 @@ class Checked(BaseModel):
 
         Args:
             values: The data.
-            where: The location in errors, such as a file name.
+            where: The location in messages, such as a file name.
 
         Raises:
-            BadInput: With the location, the key, the value, and the expected value.
+            BadInput: If the data is not valid. The message contains location, key, value and expected value.
         """
         try:
             return cls.model_validate(values)
@@ -75,16 +75,18 @@ class Checked(BaseModel):
 
     @classmethod
     def problem(cls, values: object, partly: bool = False) -> str:
-        """Return the first mistake in JSON-like data, or "".
+        """Return the first mistake in JSON-like data, or an empty string.
 
-        With `partly` keys may be missing.
+        Args:
+            values: The data.
+            partly: Whether keys can be missing. Default: False.
         """
         try:
             cls.model_validate(values)
         except ValidationError as invalid:
             errors = invalid.errors(include_url=False)
             if partly:
-                # A missing key may be in another layer, and so may keys that depend on it.
+                # A missing key can be in another layer, and so can keys that depend on it.
                 errors = [error for error in errors if _counts_in_part(error)]
             return sentence(errors, values, cls) if errors else ""
         return ""
@@ -94,7 +96,7 @@ class Checked(BaseModel):
         return self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
 
     def entries(self) -> dict[str, Any]:
-        """Return the fields that were set: a layer to merge over another one."""
+        """Return the fields that were set, as a layer to merge over another layer."""
         return {key: getattr(self, key) for key in self.model_fields_set}
 
     def replace(self, **values: Any) -> Self:
@@ -105,7 +107,7 @@ class Checked(BaseModel):
         return copied
 
     def without(self, *keys: str) -> Self:
-        """Return a copy in which some keys are not set; itself if none were set."""
+        """Return a copy in which some keys are not set."""
         if self.model_fields_set.isdisjoint(keys):
             return self
         fields = type(self).__pydantic_fields__
@@ -128,7 +130,7 @@ Model = TypeVar("Model", bound=Checked)
 
 
 def one_of(*keys: str) -> Any:
-    """Return a validator of a model: exactly one of some keys is set."""
+    """Create a validator of a model: exactly one of some keys should be set."""
 
     def check(model: Model) -> Model:
         if sum(getattr(model, key) is not None for key in keys) != 1:
@@ -140,7 +142,7 @@ def one_of(*keys: str) -> Any:
 
 
 def only_with(needed: str, *keys: str) -> Any:
-    """Return a validator of a model: some keys need another key."""
+    """Create a validator of a model: some keys need another key."""
 
     def check(model: Model) -> Model:
         if getattr(model, needed) is None and any(getattr(model, key) for key in keys):
@@ -151,7 +153,7 @@ def only_with(needed: str, *keys: str) -> Any:
 
 
 def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checked"]) -> str:
-    """Return the first error: location, value, expected value, near name."""
+    """Describe the first error: location, value, expected value, nearest name."""
     error = min(errors, key=_rank)
     place, value = _place(error["loc"], values) or "the document", error["input"]
     match error["type"]:
@@ -194,7 +196,7 @@ def _quoted(text: str) -> list[str]:
 
 
 def _counts_in_part(error: ErrorDetails) -> bool:
-    """Return whether an error is an error even if keys may be missing."""
+    """Return whether an error remains if keys can be missing."""
     is_inside = len(error["loc"]) > (error["type"] == "missing")
     return is_inside or isinstance(error.get("ctx", {}).get("error"), UserMessage)
 
@@ -205,7 +207,7 @@ def _rank(error: ErrorDetails) -> tuple[bool, int]:
 
 
 def excerpt(value: object) -> str:
-    """Return a value for an error: short, on one line."""
+    """Format a value for an error message: short, on one line."""
     if isinstance(value, Mapping):
         return f"a mapping with the keys {', '.join(map(str, value))}"[:80] if value else "an empty mapping"
     text = f'"{value}"' if isinstance(value, str) else repr(value)
@@ -335,7 +337,11 @@ def read_text(path: Path) -> str:
 
 
 def read_yaml(path: Path) -> Any:
-    """Load a YAML file; BadInput names the line of a mistake."""
+    """Load a YAML file.
+
+    Raises:
+        BadInput: If the file is not valid YAML. The message contains the line.
+    """
     text = read_text(path)
     try:
         return yaml.load(text, Loader=_Loader)
@@ -349,12 +355,16 @@ def read_yaml(path: Path) -> Any:
 
 
 def checked_yaml(path: Path, model: type[Model]) -> Model:
-    """Load a YAML file as a model; BadInput names the file and the mistake."""
+    """Load a YAML file as a model."""
     return model.of(read_yaml(path), str(path))
 
 
 def checked_entries(path: Path, model: type[Model]) -> list[Model]:
-    """Load a YAML file with a list of models with unique ids; [] without file."""
+    """Load a YAML file with a list of models with unique ids.
+
+    Returns:
+        A list of models, empty if the file does not exist.
+    """
     document = read_yaml(path) if path.exists() else None
     document = document or []  # a file with only comments is None
     if not isinstance(document, list):

@@ -9,15 +9,15 @@ from contextlib import contextmanager
 OUT_OF_MEMORY = re.compile(
     r"can.?t allocate memory|cannot allocate memory|failed to map segment", re.IGNORECASE
 )
-# Appended to a list of known names if a plug-in may add to them.
+# Appended to a list of known names if a plug-in can add to them.
 UNLISTED = "; names of a plug-in are known if plugins in config.yaml contains its file"
 
 
 class BadInput(Exception):
     """The input is wrong, and the user can fix it; exit code 2.
 
-    Raised for mistakes in arguments, files and data. The message is one sentence with location, value and
-    remedy.
+    It is raised for mistakes in arguments, files and data. The message is one sentence with location, value
+    and remedy.
 
     Examples:
         >>> try:
@@ -29,13 +29,13 @@ class BadInput(Exception):
 
 
 class MissingData(BadInput):
-    """A required file does not exist; the message says how to get it."""
+    """A required file does not exist; the message explains how to get it."""
 
 
 class Failed(Exception):
     """A step failed although the input was right; exit code 1.
 
-    Raised, for example, if a loss is not finite or an encoder gives all sentences the same vector.
+    For example, it is raised if a loss is not finite or an encoder gives all sentences the same vector.
 
     Examples:
         >>> try:
@@ -48,13 +48,21 @@ class Failed(Exception):
 def is_out_of_memory(error: Exception) -> bool:
     """Return whether an error means that memory is exhausted.
 
-    It may come from Python, from torch on a CPU, or from loading a library.
+    Args:
+        error: An error from Python, from torch on a CPU, or from loading a library.
     """
     return isinstance(error, MemoryError) or bool(OUT_OF_MEMORY.search(str(error)))
 
 
 def one_line(error: Exception) -> str:
-    """Return the message of an error, truncated to a line; or the class."""
+    """Return the message of an error on one line.
+
+    Args:
+        error: The error.
+
+    Returns:
+        At most 200 characters; the name of the class if there is no message.
+    """
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
@@ -62,15 +70,18 @@ def one_line(error: Exception) -> str:
 def refusing(
     problem: str, remedy: str = "", errors: type[Exception] | tuple[type[Exception], ...] = Exception
 ) -> Iterator[None]:
-    """Turn errors of another library in the block into BadInput.
+    """Convert errors of another library in the block to BadInput.
 
     The message is the problem, the library's own message, and the remedy. Many libraries raise various
     exceptions for a broken file, so that no narrower class includes all of them.
 
     Args:
-        problem: What is wrong, with the file.
-        remedy: What to do.
-        errors: The exceptions to catch.
+        problem: The start of the message, with the file.
+        remedy: The end of the message. Default: empty.
+        errors: The exceptions to convert. Default: all.
+
+    Raises:
+        BadInput: If the block raises one of the exceptions.
     """
     try:
         yield
@@ -86,29 +97,40 @@ def check_known(
     """Raise an error with the nearest known name if a name is unknown.
 
     Args:
-        name: The name.
+        name: The name to check.
         choices: The known names.
         problem: The start of the message.
-        error: The class of the error.
+        error: The class of the error. Default: BadInput.
     """
     if name not in choices:
         raise error(f"{problem}{nearest(name, choices)}")
 
 
 def check_names(where: str, names: Iterable[str], choices: Collection[str]) -> None:
-    """Raise BadInput for the first unknown name, with the nearest known one.
+    """Check that all names are known.
 
     Args:
         where: The location in the message.
-        names: The names.
+        names: The names to check.
         choices: The known names.
+
+    Raises:
+        BadInput: If a name is unknown. The message suggests the nearest known name.
     """
     for name in names:
         check_known(name, choices, f'{where} names "{name}"')
 
 
 def nearest(name: object, choices: Iterable[str]) -> str:
-    """Return '; did you mean "x"?' for the nearest name, or all known names."""
+    """Suggest the nearest known name, for the end of a message.
+
+    Args:
+        name: The unknown name.
+        choices: The known names.
+
+    Returns:
+        A string such as '; did you mean "x"?'; the known names if none is similar.
+    """
     names = sorted(choices)
     folded = {each.casefold(): each for each in names}
     word = name.casefold() if isinstance(name, str) else ""

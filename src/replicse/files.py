@@ -1,4 +1,4 @@
-"""Read and write files; writes are atomic, so a crash leaves no half file."""
+"""Read and write files; after a crash there are no partial files."""
 
 import csv
 import errno
@@ -30,6 +30,12 @@ TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 def atomic_write(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path that replaces `path` when the block succeeds.
 
+    Args:
+        path: The file to write.
+
+    Yields:
+        The temporary path.
+
     Raises:
         BadInput: If the path is a folder, a pipe or a device.
         Failed: If the disk is full or the folder is not writable.
@@ -56,8 +62,8 @@ def remove_temporary_files(folders: Iterable[Path | str], before: float) -> int:
     """Remove temporary files of killed processes below some folders.
 
     Args:
-        folders: The folders.
-        before: Only files that were last changed before this time are removed.
+        folders: The folders to search, with subfolders.
+        before: A time in seconds of `time.time`. Only files that were last changed before it are removed.
 
     Returns:
         The number of removed files.
@@ -77,7 +83,11 @@ def remove_temporary_files(folders: Iterable[Path | str], before: float) -> int:
 def not_written(path: Path | str, error: Exception) -> Failed:
     """Return the error of a file that a library could not write.
 
-    Some libraries report a full disk without the reason; then the free space of the disk is checked.
+    If the library does not report a full disk, the free space of the disk is checked.
+
+    Args:
+        path: The file or folder.
+        error: The error of the library.
     """
     place = Path(path) if Path(path).is_dir() else Path(path).parent
     why = getattr(error, "strerror", None)
@@ -90,26 +100,47 @@ def not_written(path: Path | str, error: Exception) -> Failed:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write UTF-8 text atomically."""
+    """Write UTF-8 text atomically.
+
+    Args:
+        path: The file to write.
+        text: The text.
+    """
     with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def write_json(path: Path | str, value: Any) -> None:
-    """Write indented JSON with sorted keys atomically."""
+    """Write indented JSON with sorted keys atomically.
+
+    Args:
+        path: The file to write.
+        value: JSON-like data.
+    """
     write_text(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def write_ordered(path: Path | str, value: Any) -> None:
-    """Write indented JSON with keys in their order atomically."""
+    """Write indented JSON with keys in their order atomically.
+
+    Args:
+        path: The file to write.
+        value: JSON-like data.
+    """
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_json(path: Path | str) -> Any:
     """Load a JSON file.
 
+    Args:
+        path: The file.
+
+    Returns:
+        The data: a dict, list, string, number, bool or None.
+
     Raises:
-        MissingData: If it does not exist.
+        MissingData: If the file does not exist.
         BadInput: If it is not JSON.
     """
     with refusing(f"{path}: not JSON", "fix it, or create it again", ValueError):
@@ -117,7 +148,12 @@ def read_json(path: Path | str) -> Any:
 
 
 def write_rows(path: Path | str, fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows as CSV with these fields atomically; None is an empty cell.
+    """Write rows as CSV atomically; None is an empty cell.
+
+    Args:
+        path: The file to write.
+        fields: The names of the columns.
+        rows: Dicts with these keys.
 
     Returns:
         The number of rows.
@@ -134,17 +170,27 @@ def write_rows(path: Path | str, fields: Sequence[str], rows: Iterable[Mapping[s
 
 
 def read_rows(path: Path | str) -> list[dict[str, str]]:
-    """Load the rows of a CSV file as strings by field.
+    """Load the rows of a CSV file.
+
+    Args:
+        path: The file, with a header.
+
+    Returns:
+        A list of dicts from columns to strings.
 
     Raises:
-        MissingData: If it does not exist.
+        MissingData: If the file does not exist.
         BadInput: If it is broken.
     """
     return [row for _, row in numbered_rows(path)]
 
 
 def numbered_rows(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of `read_rows`, each with the number of the last line."""
+    """Yield the rows of `read_rows`, each with the number of the last line.
+
+    Args:
+        path: The file, with a header.
+    """
     reader = csv.DictReader(io.StringIO(read_text(Path(path)), newline=""), strict=True)
     try:
         if not reader.fieldnames:
@@ -161,8 +207,12 @@ def numbered_rows(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
 def read_text(path: Path, remedy: str = "save it as UTF-8, or create it again") -> str:
     """Load the UTF-8 text of a file with the line ends.
 
+    Args:
+        path: The file. A byte order mark is removed.
+        remedy: The end of the message if the file is not UTF-8.
+
     Raises:
-        MissingData: If it does not exist.
+        MissingData: If the file does not exist.
         BadInput: If it cannot be read or is not UTF-8.
     """
     try:
@@ -176,7 +226,15 @@ def read_text(path: Path, remedy: str = "save it as UTF-8, or create it again") 
 
 
 def check_there(path: Path | str, remedy: str) -> None:
-    """Raise MissingData with a remedy if a file does not exist."""
+    """Check that a file exists.
+
+    Args:
+        path: The file.
+        remedy: The end of the message.
+
+    Raises:
+        MissingData: If the file does not exist.
+    """
     if not Path(path).is_file():
         raise MissingData(f"{path}: no such file; {remedy}")
 
@@ -184,8 +242,13 @@ def check_there(path: Path | str, remedy: str) -> None:
 def below(folder: Path, name: object, what: str) -> Path:
     """Return the path of a name below a folder.
 
+    Args:
+        folder: The folder.
+        name: A relative path.
+        what: A description of the expected name, for the message.
+
     Raises:
-        BadInput: If it is not a name, or leaves the folder.
+        BadInput: If it is not a string, or is not inside the folder.
     """
     if isinstance(name, str) and name and not Path(name).is_absolute() and ".." not in Path(name).parts:
         return folder / name
@@ -193,7 +256,14 @@ def below(folder: Path, name: object, what: str) -> Path:
 
 
 def check_fetched(path: Path | str) -> None:
-    """Raise BadInput if a file is only a pointer of git-lfs."""
+    """Check that a file is not only a pointer of git-lfs.
+
+    Args:
+        path: The file.
+
+    Raises:
+        BadInput: If it is a pointer.
+    """
     with Path(path).open("rb") as stream:
         if stream.read(len(POINTER)) == POINTER:
             raise BadInput(f"{path}: a git-lfs pointer, not the file itself; download it with git lfs pull")
@@ -202,8 +272,13 @@ def check_fetched(path: Path | str) -> None:
 def link(target: Path | str, folder: Path | str) -> str:
     """Return the path of a link from a file in a folder to a target.
 
-    The path is absolute if the folder is a symbolic link to another place, because a browser and a program
-    resolve `..` differently there.
+    Args:
+        target: The file or folder to link to.
+        folder: The folder of the file that contains the link.
+
+    Returns:
+        A relative path. It is absolute if the folder is a symbolic link to another place, because a browser
+        and a program resolve `..` differently there.
     """
     relative = Path(os.path.relpath(target, folder))
     same = Path(folder, relative).resolve() == Path(target).resolve()
@@ -211,7 +286,15 @@ def link(target: Path | str, folder: Path | str) -> str:
 
 
 def copy_file(source: Path | str, target: Path | str) -> None:
-    """Copy a file atomically; BadInput if it is a pointer of git-lfs."""
+    """Copy a file atomically.
+
+    Args:
+        source: The file to copy.
+        target: The file to write.
+
+    Raises:
+        BadInput: If the source is a pointer of git-lfs.
+    """
     check_fetched(source)
     with atomic_write(target) as temporary:
         shutil.copyfile(source, temporary)
@@ -220,7 +303,11 @@ def copy_file(source: Path | str, target: Path | str) -> None:
 def link_equal(source: Path, target: Path) -> None:
     """Replace a file by a hard link to another file with the same bytes.
 
-    Nothing changes if the bytes differ or links are not possible.
+    Nothing changes if the bytes differ or the file system does not support links.
+
+    Args:
+        source: The file to link to.
+        target: The file to replace.
     """
     if not filecmp.cmp(source, target, shallow=False):
         return
@@ -232,6 +319,13 @@ def link_equal(source: Path, target: Path) -> None:
 
 
 def sha256_of(path: Path | str) -> str:
-    """Return the SHA-256 of a file in hexadecimal."""
+    """Compute the SHA-256 of a file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        A hexadecimal string.
+    """
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

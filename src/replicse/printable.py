@@ -11,27 +11,56 @@ SHOWN = 8
 
 
 def minus(text: str) -> str:
-    """Replace hyphens by minus signs in a number."""
+    """Replace hyphens by minus signs.
+
+    Args:
+        text: A number as a string.
+    """
     return text.replace("-", MINUS)
 
 
 def number(value: float, how: str = ".2f") -> str:
-    """Format a number with a minus sign; default: two decimals."""
+    """Format a number with a minus sign.
+
+    Args:
+        value: The number.
+        how: A format specification. Default: two decimals.
+    """
     return minus(format(value, how))
 
 
 def several(count: int, what: str) -> str:
-    """Return `1 cell` or `1,204 cells`."""
+    """Format a count with a noun.
+
+    Args:
+        count: The count.
+        what: The noun in the singular.
+
+    Returns:
+        A string such as "1 cell" or "1,204 cells".
+    """
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def standing(scale: str, comparable: bool) -> str:
-    """Return the scale in a caption: `scale paper`, `micro: not comparable`."""
+    """Return the scale for a caption.
+
+    Args:
+        scale: The name of the scale.
+        comparable: Whether its numbers can be compared with published numbers.
+
+    Returns:
+        A string such as "scale paper" or "micro: not comparable".
+    """
     return f"scale {scale}" if comparable else f"{scale}: not comparable"
 
 
 def some(names: Sequence[str]) -> str:
-    """Return the first names of a list, and how many more there are."""
+    """Join the first eight names of a list, with the number of other names.
+
+    Args:
+        names: A list of names.
+    """
     text = ", ".join(names[:SHOWN])
     if len(names) > SHOWN:
         text += f" and {len(names) - SHOWN} more"
@@ -47,10 +76,10 @@ def columns(
     """Yield rows as lines with aligned columns.
 
     Args:
-        rows: Rows of cells; a string instead of a row is a line.
-        numbers: The indices of columns that are right-aligned.
-        width: The maximum width, beyond which the last column is wrapped.
-        hang: The additional indentation of wrapped lines.
+        rows: A list of rows of cells. A string instead of a row is a line.
+        numbers: The indices of columns that are right-aligned. Default: none.
+        width: The maximum width, at which the last column is wrapped. Default: no limit.
+        hang: The additional indentation of wrapped lines. Default: 0.
     """
     rows = list(rows)
     cells = [row for row in rows if not isinstance(row, str)]

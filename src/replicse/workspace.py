@@ -8,9 +8,12 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def packaged(*parts: str) -> Path:
-    """Return the path of a file of the package that is not code.
+    """Return the path of a data file of the package.
 
     In a wheel it is inside of the package, in a checkout at the top.
+
+    Args:
+        *parts: The parts of the path, such as "docs", "api.md".
     """
     inside = PACKAGE.joinpath(*parts)
     return inside if inside.exists() else PACKAGE.parents[1].joinpath(*parts)
@@ -19,7 +22,9 @@ def packaged(*parts: str) -> Path:
 def workflow_folder() -> Path:
     """Return the folder of papers, scales and rules.
 
-    It is the folder in REPLICSE_WORKFLOW, the folder `workflow` of the working directory, or the package's.
+    Returns:
+        The folder in REPLICSE_WORKFLOW if the variable is set, else the folder `workflow` of the working
+        directory if it exists, else the package's.
     """
     if named := os.environ.get("REPLICSE_WORKFLOW"):
         return Path(named)
@@ -28,18 +33,21 @@ def workflow_folder() -> Path:
 
 
 def looked_up(workflow: Path, pattern: str) -> Iterator[Path]:
-    """Yield the files of a glob such as `scales/*.yaml`.
+    """Yield the files of a glob in the workflow, then in the workspace.
 
-    The workflow's files come first, then the workspace's.
+    Args:
+        workflow: The folder of papers, scales and rules.
+        pattern: A glob such as `scales/*.yaml`.
     """
     yield from sorted(workflow.glob(pattern))
     yield from sorted(Path().glob(pattern))
 
 
 def is_own_folder(folder: str) -> bool:
-    """Return whether a folder of an encoder is the user's.
+    """Return whether the folder of an encoder belongs to the user.
 
-    It is if the path is absolute or begins with a dot (`./`).
+    Args:
+        folder: The path. It belongs to the user if it is absolute or starts with a dot (`./`).
     """
     return folder.startswith((".", "/"))
 
@@ -47,7 +55,8 @@ def is_own_folder(folder: str) -> bool:
 def is_own(place: Path) -> bool:
     """Return whether a file of a paper is in the workspace.
 
-    `place` is a path as `looked_up` returns it.
+    Args:
+        place: A path that `looked_up` returned.
     """
     return place.parts[:1] == ("papers",)
 
@@ -55,6 +64,9 @@ def is_own(place: Path) -> bool:
 def encoder_place(folder: str, root: Path) -> Path:
     """Return the path of an encoder.
 
-    The user's folder is returned unchanged; a scale's folder is below the data root.
+    Args:
+        folder: The path in a scale or a row. A user's folder is returned unchanged; other folders are below
+            the data root.
+        root: The data root, a folder of datasets.
     """
     return Path(folder) if is_own_folder(folder) else root / folder

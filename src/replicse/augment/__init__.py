@@ -24,16 +24,16 @@ def augment(
     Equal lines and parameters give equal results.
 
     Args:
-        lines: the lines of a corpus.
-        spec: the augmentation, e.g. `{"name": "crop", "keep": 0.9}`.
-        root: the data root, for an augmentation with a `file`.
+        lines: A list of the lines of a corpus.
+        spec: The augmentation, such as `{"name": "crop", "keep": 0.9}`.
+        root: The data root, for an augmentation with a `file`. Default: the working directory.
 
     Returns:
         One augmented line for each line.
 
     Raises:
-        BadInput: if the augmentation or the file is not valid.
-        MissingData: if the file does not exist.
+        BadInput: If the augmentation or the file is not valid.
+        MissingData: If the file does not exist.
     """
     augmentation = augmentation_of(spec)
     values = _parameter_values(augmentation)
@@ -46,12 +46,12 @@ def token_change(spec: Augmentation | Mapping[str, Any], tokenizer: Path) -> "To
     """Return the function of an augmentation of tokens.
 
     Args:
-        spec: the augmentation.
-        tokenizer: the tokenizer.json.
+        spec: The augmentation.
+        tokenizer: The path of the tokenizer.json.
 
     Returns:
-        A function of row number, token ids and special-token mask of a line, which returns the augmented ids, or None
-        for an augmentation of text.
+        A function from the row number, the token ids and the special-token mask of a line to the augmented
+        ids. None for an augmentation of text.
     """
     augmentation = augmentation_of(spec)
     if not augmentation.of_tokens:

@@ -22,20 +22,25 @@ def eda(
 ) -> list[str]:
     """Apply a random operation to each line.
 
-    The operations are synonym replacement, insertion, swap and deletion. Deletion operates on each word with
-    probability alpha (at least one word is kept), and the others on max(1, floor(alpha * n)) words. Letter case and
-    punctuation are kept by default, because lower case hurts cased encoders.
+    The operations are synonym replacement, insertion, swap and deletion. Deletion removes each word with
+    probability alpha (at least one word is kept), and the others change max(1, floor(alpha * n)) of n words.
+    Letter case and punctuation are kept by default, because lower case hurts cased encoders.
 
     Args:
-        lines: the lines.
-        seed: the seed.
-        alpha: the share of words to change.
-        cleaning: "reference" reduces lines to the letters a to z first, as in the reference code; "none" does not.
-        source: the thesaurus, see `synonym`.
-        file: the file of the thesaurus, see `synonym`.
+        lines: A list of lines.
+        seed: The seed.
+        alpha: The share of words to change, from 0 to 1.
+        cleaning: "reference" reduces lines to the letters a to z first, as in the reference code; "none" does
+            not.
+        source: The thesaurus, see `synonym`.
+        file: The file of the thesaurus, see `synonym`.
+
+    Returns:
+        A list of the changed lines.
 
     Raises:
-        BadInput, MissingData: as `synonym`.
+        BadInput: If the file of the thesaurus is not valid.
+        MissingData: If the thesaurus does not exist.
     """
     if cleaning == "reference":
         lines = [clean_line(line) for line in lines]
@@ -60,7 +65,10 @@ def clean_line(line: str) -> str:
     """Reduce a line to lower-case letters a to z.
 
     Apostrophes are removed, and other characters are replaced by spaces. A line without letters is not changed, because
-    no view may be empty.
+    no view should be empty.
+
+    Args:
+        line: The line.
     """
     letters = re.sub("[^a-z]+", " ", re.sub("['’]", "", line.lower())).strip()
     return letters or line
@@ -80,7 +88,14 @@ def _synonyms_of(marked: str, synonyms: Synonyms) -> tuple[str, ...]:
 
 
 def replace_synonyms(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
-    """Replace up to a share `alpha` of the words by synonyms."""
+    """Replace up to a share of the words by synonyms.
+
+    Args:
+        words: A list of words.
+        alpha: The share of words, from 0 to 1.
+        random: The random generator to use.
+        synonyms: A function from a word to its synonyms.
+    """
     options: dict[int, tuple[str, ...]] = {}
     for place, word in enumerate(words):
         names = _synonyms_of(word, synonyms)
@@ -94,7 +109,14 @@ def replace_synonyms(words: Words, alpha: float, random: Random, synonyms: Synon
 
 
 def insert_synonyms(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
-    """Insert synonyms of a share `alpha` of the words at random places."""
+    """Insert synonyms of a share of the words at random places.
+
+    Args:
+        words: A list of words.
+        alpha: The share of words, from 0 to 1.
+        random: The random generator to use.
+        synonyms: A function from a word to its synonyms.
+    """
     options = []
     for word in words:
         ((_, core, _),) = MARKED.findall(word)
@@ -109,7 +131,14 @@ def insert_synonyms(words: Words, alpha: float, random: Random, synonyms: Synony
 
 
 def swap_words(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
-    """Swap two random words, as many times as a share `alpha` of the words."""
+    """Swap two random words, as many times as a share of the words.
+
+    Args:
+        words: A list of words.
+        alpha: The share of words, from 0 to 1.
+        random: The random generator to use.
+        synonyms: Not used.
+    """
     swapped = list(words)
     if len(words) > 1:
         for _ in range(_count_changes(words, alpha)):
@@ -119,9 +148,15 @@ def swap_words(words: Words, alpha: float, random: Random, synonyms: Synonyms) -
 
 
 def delete_words(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
-    """Delete each word with probability `alpha`.
+    """Delete words at random.
 
     If no word is left, a random word is kept.
+
+    Args:
+        words: A list of words.
+        alpha: The probability to delete a word.
+        random: The random generator to use.
+        synonyms: Not used.
     """
     return [word for word in words if random.random() >= alpha] or [random.choice(words)]
 

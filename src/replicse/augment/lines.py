@@ -8,7 +8,12 @@ from random import Random
 
 
 def line_random(seed: int, index: int) -> Random:
-    """Return the random generator of the line with a 0-based number."""
+    """Create the random generator of a line.
+
+    Args:
+        seed: The seed of the augmentation.
+        index: The number of the line, from 0.
+    """
     return Random(f"{seed}/{index}")
 
 
@@ -16,9 +21,12 @@ def each_line(lines: Sequence[str], seed: int, change: Callable[[str, Random], s
     """Apply a change to each line; lines without words are not changed.
 
     Args:
-        lines: the lines.
-        seed: the seed.
-        change: a function of a line and a random generator.
+        lines: A list of lines.
+        seed: The seed of the augmentation.
+        change: A function of a line and a random generator that returns the new line.
+
+    Returns:
+        A list of the new lines.
     """
     changed = []
     for index, line in enumerate(lines):
@@ -32,8 +40,11 @@ def each_words(
     """Apply a change to the words of each line, separated by white space.
 
     Args:
-        lines: the lines.
-        seed: the seed.
-        change: a function of the words of a line and a random generator, which returns the new words.
+        lines: A list of lines.
+        seed: The seed of the augmentation.
+        change: A function of the list of words of a line and a random generator that returns the new words.
+
+    Returns:
+        A list of the new lines.
     """
     return each_line(lines, seed, lambda line, random: " ".join(change(line.split(), random)))

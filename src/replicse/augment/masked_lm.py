@@ -11,10 +11,16 @@ def masked_lm(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
     """Replace word pieces of each line by proposals of a frozen masked-LM.
 
     Args:
-        lines: the lines.
-        seed: the seed.
-        ratio: the share of word pieces.
-        encoder: the folder of an encoder with a masked-LM head.
+        lines: A list of lines.
+        seed: The seed of the places.
+        ratio: The share of word pieces to replace, from 0 to 1.
+        encoder: The folder of an encoder with a masked-LM head.
+
+    Returns:
+        A list of the new lines.
+
+    Raises:
+        BadInput: If the encoder has no masked-LM head.
     """
     proposer = Proposer(encoder)
     rows = proposer.pieces(lines)

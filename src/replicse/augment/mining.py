@@ -16,19 +16,22 @@ def mined(lines: Sequence[str], *, seed: int, model: FrozenModel, rank: tuple[in
     """Return for each line another line with a random rank by cosine.
 
     Args:
-        lines: the lines of a column.
-        seed: the seed.
-        model: the encoder with a pooling.
-        rank: the lowest and highest rank among all other lines; rank 1 is the nearest.
+        lines: A list of the lines of a column.
+        seed: The seed of the ranks.
+        model: The encoder with a pooling.
+        rank: The lowest and highest rank among all other lines; rank 1 is the nearest line.
+
+    Returns:
+        A list of lines, one for each line.
 
     Raises:
-        BadInput: if there are fewer lines than the highest rank.
+        BadInput: If there are fewer lines than the highest rank.
     """
     low, high = rank
     distinct = list(dict.fromkeys(lines))
     if high >= len(distinct):
         raise BadInput(
-            f"mined.rank ends at {high}, but the column has {len(distinct)} different lines; lower it"
+            f"mined.rank ends at {high}, but the column has {len(distinct)} different lines; use a lower rank"
         )
     vectors = SentenceEncoder.open(str(model.folder), model.pooling, engine=model.engine)(distinct)
     vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -12,9 +12,12 @@ def next_sentence(lines: Sequence[str], *, seed: int, reach: int) -> list[str]:
     ignored (SimCSE, Table 1, does not mark them).
 
     Args:
-        lines: the lines.
-        seed: the seed.
-        reach: the largest distance of a line.
+        lines: A list of lines.
+        seed: The seed of the distances.
+        reach: The largest distance of a line.
+
+    Returns:
+        A list of lines, one for each line.
     """
     last = len(lines) - 1
     result = []

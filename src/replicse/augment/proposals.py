@@ -19,16 +19,18 @@ class Proposer:
     """A masked-LM without dropout that proposes word pieces.
 
     Args:
-        folder: the folder of an encoder.
+        folder: The folder of an encoder.
 
     Raises:
-        BadInput: if the encoder has no masked-LM head.
+        BadInput: If the encoder has no masked-LM head.
     """
 
     def __init__(self, folder: str) -> None:
         self.backbone = open_backbone(Path(folder)).eval()
         if not self.backbone.predicts_tokens:
-            raise BadInput(f"{folder}: has no masked-LM head; augmentations by a masked-LM need one")
+            raise BadInput(
+                f"{folder}: the encoder has no masked-LM head, which this augmentation needs; use another encoder"
+            )
         self.max_length = self.backbone.max_length
         self.tokenizer = load_tokenizer(Path(folder) / TOKENIZER, self.max_length)
         special = special_ids(self.tokenizer)
@@ -39,14 +41,24 @@ class Proposer:
         """Return the ids of each line with special tokens.
 
         Args:
-            lines: the lines.
-            at_most: the number of tokens to truncate lines to; default: the limit of the encoder.
+            lines: A list of lines.
+            at_most: The number of tokens at which lines are truncated. Default: the limit of the encoder.
+
+        Returns:
+            A list of int64 arrays, (length,).
         """
         self.tokenizer.enable_truncation(at_most or self.max_length)
         return [np.array(encoding.ids) for encoding in self.tokenizer.encode_batch(list(lines))]
 
     def text(self, rows: Sequence[np.ndarray]) -> list[str]:
-        """Decode rows of ids, without special tokens."""
+        """Decode rows of ids, without special tokens.
+
+        Args:
+            rows: A list of arrays of ids, (length,).
+
+        Returns:
+            A list of strings.
+        """
         return self.tokenizer.decode_batch([row.tolist() for row in rows], skip_special_tokens=True)
 
     @torch.inference_mode()
@@ -61,9 +73,10 @@ class Proposer:
         Special tokens are not used as replacements. All places of a row are masked at once.
 
         Args:
-            rows: token ids.
-            places: the places to replace in each row.
-            avoid: for each place, a piece that is not used there.
+            rows: A list of arrays of token ids, (length,).
+            places: A list with the places to replace in each row, (n,).
+            avoid: A list with a piece for each place that is not used there, (n,). Default: all pieces except
+                special tokens can be used.
 
         Returns:
             Copies of the rows with the replacements.

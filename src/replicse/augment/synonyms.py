@@ -50,8 +50,8 @@ class Thesaurus:
     """The interface of a dictionary in nlpaug.
 
     Attributes:
-        predict: a function of a word and optionally `pos` that returns synonyms.
-        pos_tag: a function of words that returns pairs of word and part-of-speech tag.
+        predict: A function of a word and optionally `pos` that returns synonyms.
+        pos_tag: A function of words that returns pairs of word and part-of-speech tag.
     """
 
     predict: Callable[..., list[str]]
@@ -74,19 +74,23 @@ def synonym(
     it is not changed.
 
     Args:
-        lines: the lines.
-        seed: the seed.
+        lines: A list of lines.
+        seed: The seed of the words.
         source: "wordnet", or "ppdb" with `file`.
-        words: the number of words to replace, such as 1 (SimCSE, Table 1), or None to use `rate`.
-        rate: the share of words to replace, 1 to 10 words. 0.3 is the default of nlpaug, which the reproducibility
-            study used.
-        file: the PPDB file.
-        tagger: "perceptron" (of NLTK; the default for WordNet), or "lexicon" (the part of speech with the most entries
-            in the thesaurus; the default for PPDB), which never chooses words that are not in the thesaurus.
+        words: The number of words to replace, such as 1 (SimCSE, Table 1), or None to use `rate`.
+        rate: The share of words to replace, 1 to 10 words. The default of nlpaug is 0.3, which the
+            reproducibility study used.
+        file: The PPDB file, or None.
+        tagger: "perceptron" (of NLTK; the default for WordNet), or "lexicon" (the part of speech with the
+            most entries in the thesaurus; the default for PPDB), which never chooses words that are not in
+            the thesaurus.
+
+    Returns:
+        A list of the changed lines.
 
     Raises:
-        BadInput: if the file is not valid.
-        MissingData: if the thesaurus or the tagger does not exist.
+        BadInput: If the file is not valid.
+        MissingData: If the thesaurus or the tagger does not exist.
     """
     least, most = (1, 10) if words is None else (words, words)
     default_tagger = "perceptron" if source == "wordnet" else "lexicon"
@@ -141,9 +145,16 @@ def _seed_global_generators(seed: int) -> Iterator[None]:
 
 
 def open_thesaurus(source: str, file: Path | None, tagger: str) -> Thesaurus:
-    """Open WordNet, or PPDB from a file, with a part-of-speech tagger.
+    """Load WordNet, or PPDB from a file, with a part-of-speech tagger.
 
-    Raises BadInput if the file is not valid, and MissingData if the data does not exist.
+    Args:
+        source: "wordnet" or "ppdb".
+        file: The PPDB file, or None.
+        tagger: "perceptron" or "lexicon".
+
+    Raises:
+        BadInput: If the file is not valid.
+        MissingData: If the thesaurus or the tagger does not exist.
     """
     predict, count_senses = _open_wordnet() if source == "wordnet" or file is None else _open_ppdb(file)
     tag = _open_perceptron() if tagger == "perceptron" else _make_lexicon_tagger(count_senses)
@@ -171,7 +182,7 @@ def _open_perceptron() -> Callable[..., list[tuple[str, str]]]:
         return PerceptronTagger().tag
     except LookupError as error:
         raise MissingData(
-            "NLTK's part-of-speech tagger is absent: run "
+            "NLTK's part-of-speech tagger is not installed; run "
             "`python -m nltk.downloader averaged_perceptron_tagger_eng`, or set the augmentation's "
             "`tagger: lexicon`"
         ) from error
@@ -180,7 +191,7 @@ def _open_perceptron() -> Callable[..., list[tuple[str, str]]]:
 def _open_ppdb(file: Path) -> tuple[Callable, Callable]:
     if not file.is_file():
         raise MissingData(
-            f"{file} is absent: put a PPDB text file there, or change the augmentation's `file`"
+            f"{file} does not exist; put a PPDB text file there, or change the augmentation's `file`"
         )
     entries = read_ppdb(file)
 
@@ -200,13 +211,13 @@ def read_ppdb(path: Path) -> dict[str, dict[str, list[str]]]:
     are skipped.
 
     Args:
-        path: the PPDB file.
+        path: The PPDB file.
 
     Returns:
-        A dict from word to part of speech (n, v, a, s, r) to paraphrases.
+        A dict from words to dicts from parts of speech (n, v, a, s, r) to lists of paraphrases.
 
     Raises:
-        BadInput: if a line is not valid.
+        BadInput: If a line is not valid.
     """
     entries: dict[str, dict[str, list[str]]] = {}
     with path.open("rb") as stream:
@@ -244,8 +255,8 @@ def _find_wordnet() -> Any:
                 nltk.data.path.append(folder)  # NLTK only reads files in the search path
             return folder
     raise MissingData(
-        "WordNet is absent: run `python -m nltk.downloader wordnet`, or install a WordNet 3.0 database "
-        "(Debian: wordnet-base) and, if it is not found by itself, set WNSEARCHDIR to the folder of data.noun"
+        "WordNet is not installed; run `python -m nltk.downloader wordnet`, or install a WordNet 3.0 database "
+        "(Debian: wordnet-base) and, if it is not found automatically, set WNSEARCHDIR to the folder of data.noun"
     )
 
 

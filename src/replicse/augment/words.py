@@ -14,11 +14,14 @@ def crop(lines: Sequence[str], *, seed: int, keep: float, unit: str, position: s
     floor(keep * n) characters, at least one.
 
     Args:
-        lines: the lines.
-        seed: the seed.
-        keep: the share to keep.
+        lines: A list of lines.
+        seed: The seed of the positions.
+        keep: The share to keep, from 0 to 1.
         unit: "word" or "character".
-        position: "window" to start anywhere, or "prefix" to start at the beginning.
+        position: "window" to start at a random position, or "prefix" to start at the beginning.
+
+    Returns:
+        A list of the new lines.
     """
 
     def cut_words(words: list[str], random: Random) -> list[str]:
@@ -47,11 +50,14 @@ def deletion(lines: Sequence[str], *, seed: int, rate: float, rounding: str) -> 
     At least one word is kept.
 
     Args:
-        lines: the lines.
-        seed: the seed.
-        rate: the share to delete.
-        rounding: "round" deletes round(rate * n) words (SimCSE), "keep-floor" keeps floor((1 - rate) * n) words, which
-            deletes slightly more (the reproducibility study).
+        lines: A list of lines.
+        seed: The seed of the words.
+        rate: The share of words to delete, from 0 to 1.
+        rounding: "round" deletes round(rate * n) words (SimCSE), "keep-floor" keeps floor((1 - rate) * n)
+            words, which deletes slightly more (the reproducibility study).
+
+    Returns:
+        A list of the new lines.
     """
 
     def delete(words: list[str], random: Random) -> list[str]:
@@ -63,7 +69,15 @@ def deletion(lines: Sequence[str], *, seed: int, rate: float, rounding: str) -> 
 
 
 def delete_one_word(lines: Sequence[str], *, seed: int) -> list[str]:
-    """Delete a random word from each line; lines of one word are not changed."""
+    """Delete a random word from each line; lines of one word are not changed.
+
+    Args:
+        lines: A list of lines.
+        seed: The seed of the words.
+
+    Returns:
+        A list of the new lines.
+    """
     return each_words(lines, seed, lambda words, random: _choose_words(words, max(1, len(words) - 1), random))
 
 

@@ -1,8 +1,8 @@
 """Load training corpora of every format into columns of equal length.
 
-The keys of a format and the module of the reader are in `replicse.registry.corpora`. A reader is a generator of
-the rows of a corpus below a data root, in file order. It replaces white space by single spaces, so that a cell
-is one line.
+`replicse.registry.corpora` contains the keys of a format and the module of the reader. A reader is a
+generator of the rows of a corpus below a data root, in file order. It replaces white space by single spaces,
+so that a cell is one line.
 """
 
 import json
@@ -34,11 +34,11 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
             rows.
 
     Returns:
-        Lists of equal length by column name; a labelled corpus also has the column `label`.
+        A dict from column names to lists of equal length. A labelled corpus also has the column `label`.
 
     Raises:
-        BadInput: If the corpus does not validate, a line is malformed, or the number of `rows` is not the
-            expected one.
+        BadInput: If the corpus is not valid, a line is malformed, or the number of rows differs from the key
+            `rows`.
         MissingData: If a file does not exist.
     """
     kind = registry.corpus_of(corpus)
@@ -46,7 +46,7 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
     columns: dict[str, list[str]] = {}
     for row in corpus_rows(root, kind):
         if not columns:
-            # A file of triples may omit the last column.
+            # A file of triples can omit the last column.
             columns = {name: [] for name in names[: len(row)]}
         for column, cell in zip(columns.values(), row, strict=True):
             column.append(cell)
@@ -56,8 +56,12 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
 def corpus_rows(root: Path, corpus: registry.Corpus) -> Iterator[Row]:
     """Yield the rows of a corpus in file order.
 
+    Args:
+        root: The folder of the corpus's files.
+        corpus: An entry of the registry.
+
     Raises:
-        BadInput: At the end, if the number of rows is not the expected one.
+        BadInput: At the end, if the number of rows differs from the key `rows`.
     """
     count = 0
     for row in _select_rows(corpus.made_by()(Path(root), corpus), corpus):
@@ -67,7 +71,16 @@ def corpus_rows(root: Path, corpus: registry.Corpus) -> Iterator[Row]:
 
 
 def check_corpus(root: Path, corpus: registry.Corpus) -> None:
-    """Read a corpus row by row and raise the errors of `read_corpus`."""
+    """Read a corpus row by row and raise the errors of `read_corpus`.
+
+    Args:
+        root: The folder of the corpus's files.
+        corpus: An entry of the registry.
+
+    Raises:
+        BadInput: As `read_corpus`.
+        MissingData: If a file does not exist.
+    """
     rows = corpus.made_by()(Path(root), corpus)
     count = sum(1 for _ in islice(rows, corpus.limit))
     if corpus.sample:
@@ -89,7 +102,14 @@ def _check_rows(count: int, root: Path, corpus: registry.Corpus) -> None:
 
 
 def labels_of(columns: Mapping[str, Sequence[str]]) -> list[float] | None:
-    """Return the labels in the columns of a corpus, or None."""
+    """Return the labels of a corpus.
+
+    Args:
+        columns: A dict of the columns of the corpus.
+
+    Returns:
+        A list of the labels, or None if the corpus has no labels.
+    """
     return [float(label) for label in columns["label"]] if "label" in columns else None
 
 
@@ -113,8 +133,12 @@ def lines(root: Path, corpus: registry.Lines) -> Iterator[Row]:
     """Yield one row per line.
 
     Empty lines, and lines with fewer than `min_words` or more than `max_words` words, are skipped. With
-    `as_written` no line is skipped, like the text loader of `datasets`; SimCSE's train.py replaces an empty
+    `as_written` no line is skipped, as in the text loader of `datasets`; SimCSE's train.py replaces an empty
     text by a space.
+
+    Args:
+        root: The data root, a folder of datasets.
+        corpus: The keys of the corpus.
     """
     for _, line in read_lines(root / corpus.file):
         if corpus.as_written:
@@ -129,6 +153,13 @@ def triples(root: Path, corpus: registry.Triples) -> Iterator[Row]:
     """Yield the rows of a CSV file.
 
     The order of the columns determines their roles, not the header (methods 1.1).
+
+    Args:
+        root: The data root, a folder of datasets.
+        corpus: The keys of the corpus.
+
+    Raises:
+        BadInput: If the number of columns is wrong, or the first column contains ids.
     """
     path = root / corpus.file
     records = csv_records(path)
@@ -152,8 +183,12 @@ def triples(root: Path, corpus: registry.Triples) -> Iterator[Row]:
 def table(root: Path, corpus: Table) -> Iterator[Row]:
     """Yield the specified columns of a table in the working directory.
 
+    Args:
+        root: Not used, because the table is in the working directory.
+        corpus: The keys of the corpus.
+
     Raises:
-        BadInput: If a cell is empty, with the line.
+        BadInput: If a cell is empty. The message contains the line.
     """
     values = [corpus.label] if corpus.label else []
     for number, cells in table_rows(corpus.file, corpus.headings, values):
@@ -188,6 +223,10 @@ def nli(root: Path, corpus: registry.Nli) -> Iterator[Row]:
 
     Premises without one of the classes are skipped; the official triples have no premises without a
     contradiction either (methods 1.1).
+
+    Args:
+        root: The data root, a folder of datasets.
+        corpus: The keys of the corpus.
     """
     labels = [getattr(corpus, role) for role in corpus.columns[1:]]
     return by_premise(_nli_rows(root, corpus.files), labels)
@@ -197,7 +236,7 @@ def by_premise(rows: Iterable[tuple[str, str, str]], labels: Sequence[str]) -> I
     """Yield each premise with the first hypothesis of each label.
 
     Args:
-        rows: Premise, hypothesis and label.
+        rows: Tuples of premise, hypothesis and label.
         labels: The labels that a premise must have.
     """
     premises: dict[str, dict[str, str]] = {}
@@ -209,9 +248,13 @@ def by_premise(rows: Iterable[tuple[str, str, str]], labels: Sequence[str]) -> I
 
 
 def nli_pairs(root: Path, corpus: registry.NliPairs) -> Iterator[Row]:
-    """Yield premise and hypothesis of each line with one of `labels`.
+    """Yield premise and hypothesis of each line whose label is in `labels`.
 
     Methods 1.9 has the details.
+
+    Args:
+        root: The data root, a folder of datasets.
+        corpus: The keys of the corpus.
     """
     for premise, hypothesis, label in _nli_rows(root, corpus.files):
         if label in corpus.labels:
@@ -222,6 +265,13 @@ def pairs(root: Path, corpus: registry.Pairs) -> Iterator[Row]:
     """Yield the first two fields of each line of a tab-separated file.
 
     The file has no header (ParaNMT).
+
+    Args:
+        root: The data root, a folder of datasets.
+        corpus: The keys of the corpus.
+
+    Raises:
+        BadInput: If a line does not contain two sentences.
     """
     path = root / corpus.file
     for number, line in filled_lines(path):
@@ -232,7 +282,14 @@ def pairs(root: Path, corpus: registry.Pairs) -> Iterator[Row]:
 
 
 def image_captions(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield image and caption of each line `image#k<TAB>caption`."""
+    """Yield image and caption of each line `image#k<TAB>caption`.
+
+    Args:
+        path: The file.
+
+    Raises:
+        BadInput: If a line is malformed.
+    """
     for number, line in filled_lines(path):
         image, _, caption = line.partition("\t")
         image, mark, _ = image.rpartition("#")
@@ -245,6 +302,10 @@ def captions(root: Path, corpus: registry.Captions) -> Iterator[Row]:
     """Yield all pairs of captions of the same image.
 
     An image with five captions has 10 pairs (methods 1.9).
+
+    Args:
+        root: The data root, a folder of datasets.
+        corpus: The keys of the corpus.
     """
     by_image: dict[str, list[str]] = {}
     for image, caption in image_captions(root / corpus.file):
@@ -254,9 +315,13 @@ def captions(root: Path, corpus: registry.Captions) -> Iterator[Row]:
 
 
 def labelled(root: Path, corpus: registry.Labelled) -> Iterator[Row]:
-    """Yield the sentences of each row and the number as a string.
+    """Yield the sentences of each row and the label as a string.
 
-    With `part` only the rows of the part are returned.
+    If the corpus has a `part`, only the rows of the part are returned.
+
+    Args:
+        root: The data root, a folder of datasets.
+        corpus: The keys of the corpus.
     """
     path = root / corpus.file
     rows = [tuple(row) for row in _labelled_rows(path, corpus)]
@@ -298,7 +363,12 @@ def _held_out(rows: Sequence[Row], part: registry.Part) -> np.ndarray:
 
 
 def sts_sentences(root: Path, corpus: registry.StsSentences) -> Iterator[Row]:
-    """Yield the sentences of an STS dataset, the two of a pair in turn."""
+    """Yield the sentences of an STS dataset, the two of a pair in turn.
+
+    Args:
+        root: The data root, a folder of datasets.
+        corpus: The keys of the corpus.
+    """
     for subset in load_sts(root, corpus.task, corpus.split):
         for pair in zip(subset.first, subset.second, strict=True):
             for sentence in pair:

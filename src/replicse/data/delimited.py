@@ -1,6 +1,6 @@
 """CSV and TSV files with a header.
 
-The module decides whether quotes are part of the text, and recognises formats that other programs write.
+This module detects whether quotes are part of the text, and recognises formats of other programs.
 docs/own-data.md explains the rules.
 """
 
@@ -32,11 +32,12 @@ def delimited_rows(path: Path, separator: str, headings: Sequence[str]) -> Itera
     Args:
         path: The file.
         separator: The expected separator.
-        headings: The headings of the requested columns.
+        headings: The list of the headings of the requested columns.
 
     Raises:
-        BadInput: If the separator or encoding is different, with the command that converts the file; if a
-            heading is missing; if a row does not have as many cells as the header; or if quotes are not closed.
+        BadInput: If the separator or encoding is different (the message contains the command that converts
+            the file), if a heading is missing, if a row does not have as many cells as the header, or if
+            quotes are not closed.
     """
     skipped = _check_format(path, separator)
     options: dict[str, Any] = {"skipinitialspace": True}
@@ -69,9 +70,12 @@ def csv_records(path: Path, separator: str = COMMA, skipped: int = 0, **options:
 
     Args:
         path: The file.
-        separator: The separator.
-        skipped: The number of lines before the header.
-        options: Options of `csv.reader`.
+        separator: The separator. Default: a comma.
+        skipped: The number of lines before the header. Default: 0.
+        **options: Options of `csv.reader`.
+
+    Raises:
+        BadInput: If the file is not valid CSV.
     """
     csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(_texts(path, skipped), delimiter=separator, strict=True, **options)
@@ -99,10 +103,15 @@ def _csv_problem(error: csv.Error, separator: str) -> str:
 def quotes_are_text(lines: Iterable[str], separator: str) -> bool:
     """Return whether quotes are part of the text.
 
-    They are in files that were written without CSV's rules. A CSV writer quotes each cell that contains a
-    quote, doubles the quotes inside, and quotes a cell for a reason: because it contains a quote or separator
-    (in Excel also a comma), or because the writer quotes all cells. So quotes are text if every line has as
-    many cells as the header, and either some cell breaks these rules or no quoted cell has a reason.
+    This is the case in files that were not written by the rules of CSV. A CSV writer quotes each cell that
+    contains a quote, doubles the quotes inside, and quotes a cell for a reason: because it contains a quote
+    or separator (in Excel also a comma), or because the writer quotes all cells. So quotes are text if every
+    line has as many cells as the header, and either some cell breaks these rules or no quoted cell has a
+    reason.
+
+    Args:
+        lines: The lines of the file.
+        separator: The separator.
     """
     header: list[str] = []
     unclosed = doubled = quoted_comma = bare_comma = False
@@ -132,7 +141,7 @@ def quotes_are_text(lines: Iterable[str], separator: str) -> bool:
 def _check_one_column(path: Path, skipped: int) -> None:
     """Raise BadInput if it is not clear whether quotes are text.
 
-    A file of one column may be text with quotes, or CSV with line ends in the cells.
+    A file of one column can be text with quotes, or CSV with line ends in the cells.
     """
     if any(TAB in line for line in _texts(path, skipped)):
         return
@@ -147,7 +156,16 @@ def _check_one_column(path: Path, skipped: int) -> None:
 
 
 def check_headings(path: Path, headings: Sequence[str], header: Sequence[str]) -> None:
-    """Raise BadInput if a table has no column for a heading, or two."""
+    """Check that a table has exactly one column for each heading.
+
+    Args:
+        path: The file, for the message.
+        headings: The requested headings.
+        header: The headings of the table.
+
+    Raises:
+        BadInput: If a table has no column for a heading, or two.
+    """
     for heading in headings:
         check_known(heading, header, f'{path}:1: no column "{heading}"')
         if header.count(heading) > 1:

@@ -17,9 +17,13 @@ from replicse.registry.downloads import Download
 
 
 def download(source: Download, target: Path) -> None:
-    """Download a file to `target`.
+    """Download a file.
 
     The partial file is next to it with the suffix `.part`; the next download resumes from it.
+
+    Args:
+        source: The address, the size and the SHA-256.
+        target: The path of the file to write.
 
     Raises:
         MissingData: If the address does not respond, or the file is not the expected one.

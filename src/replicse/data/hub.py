@@ -45,13 +45,13 @@ def materialise(root: Path, wanted: Iterable[str], commit: str) -> list[dict[str
     """Download ARTEFACTS at a commit into a data root.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         wanted: The names of the artefacts.
         commit: The commit of SIMCSE_DATA.
 
     Returns:
-        A dict of `name`, `sha256`, `revision` (the commit) and `rows` for each artefact. For SentEval, `sha256`
-        is the hash of the archive and `rows` is None.
+        A list with a dict of `name`, `sha256`, `revision` (the commit) and `rows` for each artefact. For
+        SentEval, `sha256` is the hash of the archive and `rows` is None.
 
     Raises:
         BadInput: If a name is unknown or the archive is broken.
@@ -72,10 +72,19 @@ def materialise(root: Path, wanted: Iterable[str], commit: str) -> list[dict[str
 
 
 def cached_artefact(name: str, commit: str, target: Path) -> Path:
-    """Return an artefact in the hub's cache, downloaded if necessary."""
+    """Return an artefact in the hub's cache, downloaded if necessary.
+
+    Args:
+        name: The name of the artefact.
+        commit: The commit of SIMCSE_DATA.
+        target: The path in the data root, for the message.
+
+    Raises:
+        MissingData: If the hub does not respond or does not have the file.
+    """
     remedy = f"connect to the hub, or put the file at {target} and set data.source to local"
     file = cached_folder(SIMCSE_DATA, commit, [ARTEFACTS[name]], remedy=remedy) / ARTEFACTS[name]
-    if not file.is_file():  # the cache may have only other files of this commit
+    if not file.is_file():  # the cache can have only other files of this commit
         raise MissingData(
             f"{ARTEFACTS[name]} of {SIMCSE_DATA} at {commit} is not in the hub's cache; {remedy}"
         )
@@ -85,8 +94,12 @@ def cached_artefact(name: str, commit: str, target: Path) -> Path:
 def cached_encoder(repository: str, revision: str | None) -> tuple[Path, str]:
     """Return an encoder's folder in the hub's cache, and the full commit.
 
-    Downloads the files that the libraries load, with weights in one format: safetensors if it exists, otherwise
-    PyTorch's.
+    Downloads the files that `transformers` and sentence-transformers load, with weights in one format:
+    safetensors if it exists, otherwise PyTorch's.
+
+    Args:
+        repository: The hub id, such as "princeton-nlp/sup-simcse-bert-base-uncased".
+        revision: A branch, a tag or a full commit; None for the main branch.
 
     Raises:
         MissingData: If the hub does not respond or does not have the files.
@@ -108,7 +121,15 @@ def cached_folder(
 
     Files that match `patterns` are downloaded if necessary.
 
+    Args:
+        repository: The hub id.
+        revision: A branch, a tag or a full commit.
+        patterns: A list of patterns such as "*.json".
+        kind: "dataset" or "model". Default: "dataset".
+        remedy: The end of error messages.
+
     Raises:
+        BadInput: If the commit is abbreviated.
         MissingData: If the hub does not respond or refuses, or a file does not have the hub's checksum.
     """
     if ABBREVIATED.fullmatch(revision):
@@ -133,7 +154,12 @@ def cached_folder(
 
 
 def matching_files(folder: Path, patterns: Sequence[str]) -> list[Path]:
-    """Return the files below a folder that match a pattern, sorted by name."""
+    """List the files below a folder that match a pattern, sorted by name.
+
+    Args:
+        folder: The folder.
+        patterns: A list of patterns of paths relative to the folder.
+    """
     found: set[Path] = set()
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
@@ -143,9 +169,12 @@ def matching_files(folder: Path, patterns: Sequence[str]) -> list[Path]:
 
 
 def check_reached() -> None:
-    """Raise MissingData if the hub cannot be reached.
+    """Check that the hub can be reached.
 
-    Otherwise the library would try again for each file.
+    Otherwise `huggingface_hub` would try again for each file.
+
+    Raises:
+        MissingData: If the hub does not respond.
     """
     if constants.HF_HUB_OFFLINE:
         return

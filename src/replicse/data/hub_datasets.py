@@ -23,7 +23,9 @@ READERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "cs
 def hub_dataset(root: Path, corpus: HubDataset) -> Iterator[Row]:
     """Yield the rows of a hub corpus, part by part.
 
-    It does not use the data root.
+    Args:
+        root: Not used.
+        corpus: The keys of the corpus.
     """
     rows = chain.from_iterable(_part_rows(part, corpus) for part in corpus.parts)
     names = list(corpus.read.values())
@@ -55,10 +57,13 @@ def _single_texts(row: tuple[Any, ...]) -> Iterator[Row]:
 
 
 def part_files(part: HubPart) -> list[Path]:
-    """Return the data files of a part in the hub's cache, sorted by name.
+    """List the data files of a part in the hub's cache, sorted by name.
 
-    They are downloaded if necessary. The card of the dataset lists the files of a split, unless `files`
-    specifies them.
+    They are downloaded if necessary. If `files` is not set, the card of the dataset lists the files of a
+    split.
+
+    Args:
+        part: A part of a corpus.
 
     Raises:
         MissingData: If there are no such files.
@@ -94,7 +99,14 @@ def _card_patterns(part: HubPart) -> list[str]:
 
 
 def open_part(part: HubPart) -> "Dataset":
-    """Load a part as a `datasets.Dataset`, from the Arrow cache if possible."""
+    """Load a part as a `datasets.Dataset`, from the Arrow cache if possible.
+
+    Args:
+        part: A part of a corpus.
+
+    Raises:
+        BadInput: If the files cannot be loaded.
+    """
     import datasets  # importing it takes seconds, and other corpora do not need it
 
     files = part_files(part)

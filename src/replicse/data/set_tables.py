@@ -28,6 +28,13 @@ def check_tables(corpora: Iterable[Corpus], sets: Mapping[str, Mapping[str, Any]
 
     Otherwise a job would be the first to report a mistake. Rows are read one by one, so the memory does not
     depend on the size of a table.
+
+    Args:
+        corpora: The corpora.
+        sets: A dict from names to the keys of evaluation datasets.
+
+    Raises:
+        BadInput: If a dataset is not valid.
     """
     for corpus in corpora:
         if isinstance(corpus, Table) and Path(corpus.file).exists():
@@ -48,11 +55,14 @@ def check_tables(corpora: Iterable[Corpus], sets: Mapping[str, Mapping[str, Any]
 def load_pairs(wanted: EvaluationSet) -> tuple[StsSubset, ...]:
     """Load the scored pairs of a dataset by subset, in the order of the file.
 
-    Without a column of subsets there is one subset, "all".
+    If the table has no column of subsets, there is one subset, "all".
+
+    Args:
+        wanted: The keys of the dataset.
 
     Raises:
-        BadInput: If a score is out of range, with the line, if all scores are equal, or for the reasons of
-            `table_rows`.
+        BadInput: If a score is out of range (the message contains the line), if all scores are equal, or for
+            the reasons of `table_rows`.
     """
     subsets: dict[str, _Columns] = {}
     for subset, first, second, score in _scored_pairs(wanted):
@@ -102,6 +112,10 @@ def load_labelled(name: str, wanted: EvaluationSet) -> TransferTask:
     """Load labelled sentences as a transfer task.
 
     Labels are numbered in alphabetical order. The split is `all`, unless a column specifies the splits.
+
+    Args:
+        name: The name of the dataset.
+        wanted: The keys of the dataset.
 
     Raises:
         BadInput: If there is only one label, a label does not occur in the training sentences, the splits are

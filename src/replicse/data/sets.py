@@ -20,7 +20,12 @@ Sizes = Mapping[str, int | Mapping[str, int]]
 def evaluation_files(root: Path) -> dict[str, dict[str, list[Path]]]:
     """Return the files of each complete evaluation dataset, by part.
 
-    Each split of a transfer task has one part, "". The dict is empty if there is no SentEval folder.
+    Args:
+        root: The data root, a folder of datasets.
+
+    Returns:
+        A dict from datasets to dicts from parts to lists of files. Each split of a transfer task has one
+        part, "". The dict is empty if there is no SentEval folder.
     """
     try:
         downstream = senteval_root(root)
@@ -47,9 +52,12 @@ def recorded_sets(root: Path, sizes: Sizes, patterns: Sequence[str] = ("*",)) ->
     """Return rows by part and SHA-256 by file of each evaluation dataset.
 
     Args:
-        root: The data root.
-        sizes: The expected number of rows.
-        patterns: Patterns of the datasets' names.
+        root: The data root, a folder of datasets.
+        sizes: The expected number of rows by dataset.
+        patterns: A list of patterns of the datasets' names. Default: all datasets.
+
+    Returns:
+        A dict from datasets to dicts with `rows` and `sha256`.
 
     Raises:
         BadInput: If a dataset cannot be read, or does not have the expected number of rows.
@@ -74,12 +82,15 @@ def recorded_sets(root: Path, sizes: Sizes, patterns: Sequence[str] = ("*",)) ->
 
 
 def check_sets(root: Path, recorded: Mapping[str, Any], record: Path) -> None:
-    """Raise BadInput if a file of an evaluation dataset has changed.
+    """Check that no file of an evaluation dataset has changed.
 
     Args:
-        root: The data root.
-        recorded: The recorded files and hashes of each dataset.
-        record: The file of the record, for the error.
+        root: The data root, a folder of datasets.
+        recorded: A dict of the recorded files and hashes of each dataset.
+        record: The file of the record, for the message.
+
+    Raises:
+        BadInput: If a file has changed.
     """
     for entry in recorded.values():
         for file, expected in entry["sha256"].items():

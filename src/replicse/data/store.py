@@ -29,8 +29,12 @@ BATCH = 4096
 class TokenColumn:
     """Rows of token ids: row i is `tokens[offsets[i]:offsets[i + 1]]`.
 
-    Special tokens are included. `tokens` is int32 of shape (tokens,), `offsets` int64 of shape (rows + 1,), and
-    `labels` float32 of shape (rows,) if the corpus has labels.
+    Special tokens are included.
+
+    Attributes:
+        tokens: The ids of all rows, (tokens,), int32.
+        offsets: The start of each row and the end of the last row, (rows + 1,), int64.
+        labels: The labels of the rows, (rows,), float32, or None if the corpus has no labels.
     """
 
     tokens: np.ndarray
@@ -43,11 +47,18 @@ class TokenColumn:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Return the number of tokens of each row."""
+        """Return the number of tokens of each row, (rows,)."""
         return np.diff(self.offsets)
 
     def row(self, i: int) -> np.ndarray:
-        """Return the token ids of row i, int32, without padding."""
+        """Return the token ids of a row without padding.
+
+        Args:
+            i: The number of the row, from 0.
+
+        Returns:
+            Int32 array of shape (length,).
+        """
         return self.tokens[self.offsets[i] : self.offsets[i + 1]]
 
 
@@ -62,20 +73,21 @@ def write_store(
 ) -> None:
     """Tokenise texts into a folder that `open_store` loads.
 
-    The same texts and tokenizer give the same bytes. Tokens are written in blocks of rows, because millions of
-    rows would need gigabytes of memory. `store.json` is written last: a folder without it is not a store.
+    The same texts and tokenizer give the same bytes. Tokens are written in blocks of rows, because millions
+    of rows would need gigabytes of memory. `store.json` is written last: a folder without it is not a store.
 
     Args:
         folder: The output folder.
-        texts: The texts of the rows.
-        tokenizer_file: The `tokenizer.json`.
+        texts: A list of the texts of the rows.
+        tokenizer_file: The tokenizer.json.
         max_length: The maximum number of ids per row; longer rows are truncated.
-        spec: The description of the store, which is saved with it.
-        change: Returns the new ids of a row from the number, the ids, and a mask that is 1 for special tokens.
-        labels: The labels of the rows.
+        spec: The description of the store, a dict that is saved with it.
+        change: A function that returns the new ids of a row from the number, the ids, and a mask that is 1
+            for special tokens. Default: no change.
+        labels: A list of the labels of the rows. Default: no labels.
 
     Raises:
-        BadInput: If there are no texts.
+        BadInput: If there are no texts, or a text has no tokens.
     """
     folder = Path(folder)
     tokenizer = load_tokenizer(tokenizer_file, max_length)
@@ -104,9 +116,12 @@ def write_store(
 def open_store(folder: Path) -> TokenColumn:
     """Open the memory-mapped column of a store.
 
+    Args:
+        folder: The folder of the store.
+
     Raises:
         MissingData: If the folder is not a store.
-        BadInput: If an array is not the one that was written.
+        BadInput: If an array has changed after it was written.
     """
     folder = Path(folder)
     if not (folder / RECORD).is_file():
@@ -123,7 +138,7 @@ def open_store(folder: Path) -> TokenColumn:
 
 @contextmanager
 def _replace_file(path: Path) -> Iterator[BinaryIO]:
-    """Write a temporary file that replaces `path` after the block; a full disk is a BadInput."""
+    """Write a temporary file in the block, which then replaces `path`."""
     with atomic_write(path) as temporary, temporary.open("wb") as stream:
         try:
             yield stream

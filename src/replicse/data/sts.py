@@ -1,4 +1,4 @@
-"""Read text files by line, and the STS datasets in the SentEval layout.
+"""Read text files by line, and load STS datasets in the SentEval layout.
 
 The datasets are STS12 to STS16, STS-B and SICK-R.
 """
@@ -47,7 +47,11 @@ REMEDY = (
 class StsSubset:
     """Scored sentence pairs.
 
-    `gold` is float64 of shape (pairs,), on the scale of the task.
+    Attributes:
+        name: The name of the subset.
+        first: The first sentences.
+        second: The second sentences.
+        gold: The human ratings, (pairs,), float64, on the scale of the task.
     """
 
     name: str
@@ -67,6 +71,9 @@ def senteval_root(folder: Path) -> Path:
     Args:
         folder: A data root, the `SentEval` folder, or the `downstream` folder itself.
 
+    Returns:
+        The folder with the subfolder `STS`.
+
     Raises:
         MissingData: If there is no such folder.
     """
@@ -83,9 +90,12 @@ def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...
     """Load the subsets of an STS task.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         task: STS12 to STS16 (several subsets), STS-B or SICK-R (one subset).
-        split: `test`; for STS-B and SICK-R also `train` or `dev`.
+        split: `test`; for STS-B and SICK-R also `train` or `dev`. Default: `test`.
+
+    Returns:
+        A tuple of subsets.
 
     Raises:
         BadInput: If the task or split is unknown, or a line is malformed.
@@ -102,7 +112,15 @@ def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...
 
 
 def sts_files(task: str, split: str) -> dict[str, tuple[str, ...]]:
-    """Return the files of each subset of an STS task, below `senteval_root`."""
+    """Return the files of each subset of an STS task.
+
+    Args:
+        task: The name of the task.
+        split: The split.
+
+    Returns:
+        A dict from subsets to paths below `senteval_root`.
+    """
     if task in STS_SUBSETS:
         folder = f"STS/{task}-en-test"
         files: dict[str, tuple[str, ...]] = {}
@@ -121,12 +139,13 @@ def read_lines(path: Path, fallback: str | None = None, keep_ends: bool = False)
 
     Args:
         path: The file.
-        fallback: The encoding of lines that are not UTF-8.
-        keep_ends: Whether lines keep their ends.
+        fallback: The encoding of lines that are not UTF-8. Default: such lines are errors.
+        keep_ends: Whether lines keep their ends. Default: False.
 
     Raises:
-        BadInput: If a line is not UTF-8 and there is no fallback, or the file is UTF-16, a pointer of git-lfs, or has
-            lines that end with `\r` alone.
+        MissingData: If the file does not exist.
+        BadInput: If a line is not UTF-8 and there is no fallback, or the file is UTF-16, a pointer of
+            git-lfs, or has lines that end with `\r` alone.
     """
     check_there(path, REMEDY)
     check_fetched(path)
@@ -139,21 +158,30 @@ def read_lines(path: Path, fallback: str | None = None, keep_ends: bool = False)
 
 
 def filled_lines(path: Path, fallback: str | None = None) -> Iterator[tuple[int, str]]:
-    """Yield number and text of the lines of a file that are not empty."""
+    """Yield number and text of the lines of a file that are not empty.
+
+    Args:
+        path: The file.
+        fallback: The encoding of lines that are not UTF-8. Default: such lines are errors.
+    """
     for number, line in read_lines(path, fallback):
         if line.strip():
             yield number, line
 
 
 def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and the named columns of a tab-separated file.
+    """Yield line number and the requested columns of a tab-separated file.
 
     The file has a header line.
 
     Args:
         path: The file.
         columns: The headings of the columns.
-        quoted: Whether a cell that begins with a quote ends with one; otherwise quotes are part of the text.
+        quoted: Whether a cell that starts with a quote ends with a quote. Otherwise quotes are part of the
+            text. Default: False.
+
+    Raises:
+        BadInput: If a column is missing, or a line does not have as many cells as the header.
     """
     header: list[str] = []
     for number, line in read_lines(path):
@@ -192,10 +220,15 @@ def one_spaced(text: str) -> str:
 
 
 def score_of(text: str, path: Path, number: int) -> float:
-    """Return a finite gold score.
+    """Parse a gold score.
+
+    Args:
+        text: The cell.
+        path: The file, for the message.
+        number: The line, for the message.
 
     Raises:
-        BadInput: If it is not a finite number, with the line.
+        BadInput: If it is not a finite number. The message contains the line.
     """
     try:
         value = float(text)

@@ -1,4 +1,4 @@
-"""Read your own tables (CSV, TSV, JSON lines, Parquet) by their headings."""
+"""Read your own tables (CSV, TSV, JSON lines, Parquet) by heading."""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -24,15 +24,15 @@ def table_rows(
     becomes single spaces. For Parquet the line number is the row number.
 
     Args:
-        file: The table.
+        file: The path of the table.
         headings: The headings of the columns.
-        values: The headings of columns that may contain numbers or booleans in formats with types; all other
-            cells are strings.
+        values: The headings of columns that can contain numbers or booleans in formats with types; all other
+            cells should be strings. Default: none.
 
     Raises:
         MissingData: If the file does not exist.
-        BadInput: If a cell is empty or has the wrong type, a row does not have as many cells as the header, or
-            bytes are not UTF-8; the message has the line.
+        BadInput: If a cell is empty or has the wrong type, a row does not have as many cells as the header,
+            or bytes are not UTF-8. The message contains the line.
     """
     path, count = Path(file), 0
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Tokenizers as `tokenizer.json`: load, train, or build from a vocabulary."""
+"""Tokenizers as `tokenizer.json`: load, train, create from a vocabulary."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +40,12 @@ ROLES = {
 class SpecialIds:
     """Ids of the special tokens by role.
 
-    `cls` is BERT's [CLS] or RoBERTa's `<s>`, `sep` is [SEP] or `</s>`.
+    Attributes:
+        pad: The padding token.
+        unk: The token for unknown words.
+        cls: BERT's [CLS] or RoBERTa's `<s>`.
+        sep: BERT's [SEP] or RoBERTa's `</s>`.
+        mask: The mask token.
     """
 
     pad: int
@@ -51,13 +56,20 @@ class SpecialIds:
 
     @classmethod
     def of(cls, ids: Mapping[str, int | None]) -> "SpecialIds | None":
-        """Return the ids by role, or None if one is missing."""
+        """Create the ids from a dict.
+
+        Args:
+            ids: A dict from roles to ids.
+
+        Returns:
+            The ids, or None if one is missing.
+        """
         known = {role: number for role, number in ids.items() if number is not None}
         return cls(**known) if known.keys() == cls.__dataclass_fields__.keys() else None
 
 
 class TokenizerSettings(Checked):
-    """The used keys of a folder's tokenizer_config.json; others are ignored."""
+    """The keys of tokenizer_config.json that are used; other keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -82,7 +94,8 @@ class TokenizerSettings(Checked):
     def read(cls, folder: Path) -> Self:
         """Load the settings of an encoder's folder.
 
-        Without the file all settings have their defaults.
+        Args:
+            folder: The encoder folder. If it has no tokenizer_config.json, all settings have their defaults.
 
         Raises:
             BadInput: If the file is broken.
@@ -97,9 +110,13 @@ def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
     The truncation and padding in the file are ignored.
 
     Args:
-        file: The `tokenizer.json`.
-        max_length: The maximum number of tokens, including special tokens (methods section 1.1); None disables
-            truncation, as in the evaluation of STS (section 2.1).
+        file: The tokenizer.json.
+        max_length: The maximum number of tokens, including special tokens (methods section 1.1). None
+            disables truncation, as in the evaluation of STS (section 2.1).
+
+    Raises:
+        MissingData: If the file does not exist.
+        BadInput: If the file is not a tokenizer, or `max_length` is too small for the special tokens.
     """
     file = Path(file)
     check_there(file, "specify a tokenizer.json, or run the prepare stage first")
@@ -142,9 +159,15 @@ def train_tokenizer(kind: str, lines: Iterable[str], vocabulary_size: int, lower
 
 
 def tokenizer_from_vocabulary(vocabulary_file: Path, lowercase: bool = True) -> Tokenizer:
-    """Build BERT's WordPiece tokenizer from a `vocab.txt`.
+    """Create BERT's WordPiece tokenizer from a `vocab.txt`.
 
-    The file has one word piece per line, in the order of ids.
+    Args:
+        vocabulary_file: A file with one word piece per line, in the order of ids.
+        lowercase: Whether texts are lowercased. Default: True.
+
+    Raises:
+        MissingData: If the file does not exist.
+        BadInput: If a piece occurs twice, or a special token is missing.
     """
     vocabulary_file = Path(vocabulary_file)
     if not vocabulary_file.is_file():
@@ -161,7 +184,14 @@ def tokenizer_from_vocabulary(vocabulary_file: Path, lowercase: bool = True) -> 
 
 
 def special_tokens(tokenizer: Tokenizer) -> dict[str, str]:
-    """Return the special tokens of a tokenizer by role."""
+    """Return the special tokens of a tokenizer.
+
+    Args:
+        tokenizer: The tokenizer.
+
+    Returns:
+        A dict from roles, such as "pad", to tokens.
+    """
     tokens: dict[str, str] = {}
     for role, names in ROLES.items():
         for name in names:
@@ -171,7 +201,14 @@ def special_tokens(tokenizer: Tokenizer) -> dict[str, str]:
 
 
 def special_ids(tokenizer: Tokenizer) -> SpecialIds:
-    """Return the ids of the special tokens of a BERT or RoBERTa tokenizer."""
+    """Return the ids of the special tokens of a BERT or RoBERTa tokenizer.
+
+    Args:
+        tokenizer: The tokenizer.
+
+    Raises:
+        BadInput: If a special token is missing.
+    """
     tokens = special_tokens(tokenizer)
     ids = SpecialIds.of({role: tokenizer.token_to_id(name) for role, name in tokens.items()})
     if ids is None:
@@ -185,6 +222,10 @@ def mask_token(tokenizer: Tokenizer, folder: Path) -> str:
     """Return the mask token of a tokenizer.
 
     The settings of the folder take precedence.
+
+    Args:
+        tokenizer: The tokenizer.
+        folder: The encoder folder. The mask token in its tokenizer_config.json takes precedence.
 
     Raises:
         BadInput: If the tokenizer has no mask token.

@@ -34,7 +34,10 @@ TREC_CLASSES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
 class TransferSplit:
     """Labelled sentences, or sentence pairs for MRPC.
 
-    `labels` is int64 of shape (rows,).
+    Attributes:
+        first: The sentences, or the first sentences of pairs.
+        second: The second sentences of pairs, or None.
+        labels: The classes, (rows,), int64.
     """
 
     first: tuple[str, ...]
@@ -46,7 +49,10 @@ class TransferSplit:
 class TransferTask:
     """A transfer task by split.
 
-    The split is `all` if SentEval cross-validates the task; otherwise `train` and `test`, and for SST2 `dev`.
+    Attributes:
+        name: The name of the task.
+        splits: A dict from splits to sentences. The split is `all` if SentEval cross-validates the task;
+            otherwise `train` and `test`, and for SST2 `dev`.
     """
 
     name: str
@@ -57,6 +63,10 @@ def load_transfer(root: Path, task: str) -> TransferTask:
     """Load a transfer task (methods section 2.3).
 
     Rows are in file order, class 1 before class 0.
+
+    Args:
+        root: The data root, a folder of datasets.
+        task: The name of the task, such as "MR".
 
     Raises:
         BadInput: If the task is unknown, a line is malformed, or a class has no training sentence.
@@ -81,7 +91,14 @@ def load_transfer(root: Path, task: str) -> TransferTask:
 
 
 def transfer_files(task: str) -> dict[str, tuple[str, ...]]:
-    """Return the files of each split of a task, below `senteval_root`."""
+    """Return the files of each split of a task.
+
+    Args:
+        task: The name of the task.
+
+    Returns:
+        A dict from splits to paths below `senteval_root`.
+    """
     if task in POLARITY_FILES:
         return {"all": POLARITY_FILES[task]}
     return {split: (file,) for split, file in SPLIT_FILES[task].items()}
@@ -120,7 +137,7 @@ def _sst2(path: Path) -> Iterator[Row]:
 def _trec(path: Path) -> Iterator[Row]:
     """Yield questions with the coarse class, which is before the colon.
 
-    The file may be Latin-1.
+    The file can be Latin-1.
     """
     for number, line in filled_lines(path, fallback="latin-1"):
         label, _, question = line.partition(" ")

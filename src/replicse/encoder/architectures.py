@@ -12,10 +12,13 @@ def empty_backbone(name: str) -> PackedBackbone:
     """Create an encoder with a masked-LM head, without weights.
 
     Args:
-        name: the name of an architecture.
+        name: The name of an architecture, such as "bert-base".
+
+    Returns:
+        The encoder on torch's meta device, to count parameters.
 
     Raises:
-        BadInput: if the architecture is unknown.
+        BadInput: If the architecture is unknown.
     """
     check_known(name, ARCHITECTURES, f'no architecture is named "{name}"')
     with torch.device("meta"):

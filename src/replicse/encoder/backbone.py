@@ -24,12 +24,12 @@ from replicse.registry.encoders import Engine
 class NeededStates:
     """The hidden states to compute.
 
-    An encoder may skip all other states.
+    An encoder can skip all other states.
 
     Attributes:
-        states: numbers of hidden states. 0 is the output of the embeddings, i of layer i; negative numbers count from
-            the last layer.
-        tokens: whether all tokens are used or only position 0.
+        states: Numbers of hidden states: 0 for the output of the embeddings, i for the output of layer i.
+            Negative numbers count from the last layer. Default: the last layer.
+        tokens: Whether the states of all tokens are used, or only position 0. Default: True.
     """
 
     states: tuple[int, ...] = (-1,)
@@ -44,7 +44,11 @@ FIRST_TOKEN = NeededStates((-1,), tokens=False)
 class Hidden:
     """The requested hidden states, in the requested order.
 
-    Each state is (total, hidden), or (rows, hidden) for position 0.
+    Attributes:
+        states: A list of states, each (total, hidden), or (rows, hidden) if only position 0 was computed.
+
+    Examples:
+        >>> states = backbone(batch).last
     """
 
     states: list[Tensor]
@@ -59,26 +63,36 @@ class Masks(Protocol):
     """Dropout masks of a complete batch that is encoded in parts."""
 
     def select_rows(self, rows: Tensor) -> PartMasks:
-        """Return the masks of some rows for one pass through the encoder."""
+        """Return the masks of some rows for one pass through the encoder.
+
+        Args:
+            rows: The numbers of the rows, (n,), int64, on the CPU.
+        """
 
 
 class Backbone(nn.Module, ABC):
     """Base class of encoders, each with a masked-LM head if one was stored.
 
     Attributes:
-        engine: the engine that computes it.
-        causal: whether a token does not attend to the tokens after it.
-        first_position: position id of the first token of a row.
-        hidden: size of the hidden states.
-        vocabulary: number of token ids.
-        min_length: the number of tokens of the shortest row that the encoder accepts.
-        max_length: the number of tokens of the longest row that the encoder accepts.
-        layer_count: number of layers.
-        tokenizer_file: the tokenizer.json that belongs to it.
-        alone: whether padding changes hidden states, so that only rows of equal length are batched.
-        unread: names of stored weights that are not used.
-        code: classes of code in the folder, which is not run.
-        added: parameters that the folder does not contain and that were initialised at random.
+        engine: The engine that computes the encoder: "packed" or "transformers".
+        causal: Whether a token does not attend to later tokens. Default: False.
+        first_position: The position id of the first token of a row. Default: 0.
+        hidden: The size of the hidden states.
+        vocabulary: The number of token ids.
+        min_length: The minimum number of tokens of a row. Default: 1.
+        max_length: The maximum number of tokens of a row.
+        layer_count: The number of layers.
+        tokenizer_file: The tokenizer.json of the encoder.
+        alone: Whether padding changes hidden states. If it does, only rows of equal length can be in a batch.
+            Default: False.
+        unread: The names of stored weights that are not used.
+        code: The classes of code in the folder, which is not run.
+        added: Parameters that are not in the folder and were initialised at random.
+
+    Examples:
+        >>> backbone = open_backbone(Path("my-encoder"))
+        >>> backbone.hidden
+        768
     """
 
     engine: ClassVar[Engine]
@@ -99,7 +113,7 @@ class Backbone(nn.Module, ABC):
     def special(self) -> SpecialIds:
         """Return the ids of the tokenizer's special tokens.
 
-        The names of the tokens are loaded from tokenizer_config.json if it contains them.
+        The names of the tokens are loaded from tokenizer_config.json if the file contains them.
         """
         settings = TokenizerSettings.read(self.tokenizer_file.parent)
         tokenizer = load_tokenizer(self.tokenizer_file, None)
@@ -113,7 +127,11 @@ class Backbone(nn.Module, ABC):
         """Return whether all tokens have the same ids in another encoder.
 
         Args:
-            other: the other encoder.
+            other: The encoder to compare with.
+
+        Examples:
+            >>> teacher.has_tokens_of(student)
+            True
         """
         vocabulary = load_tokenizer(self.tokenizer_file, None).get_vocab()
         return vocabulary == load_tokenizer(other.tokenizer_file, None).get_vocab()
@@ -131,7 +149,7 @@ class Backbone(nn.Module, ABC):
     @property
     @abstractmethod
     def predicts_tokens(self) -> bool:
-        """Return whether it has a masked-LM head."""
+        """Return whether the encoder has a masked-LM head."""
 
     @abstractmethod
     def forward(
@@ -140,10 +158,20 @@ class Backbone(nn.Module, ABC):
         """Compute hidden states.
 
         Args:
-            batch: packed tokens.
-            need: the hidden states to return.
-            first_vector: vectors, (rows, hidden), that replace position 0 after the embedding layer with LayerNorm
-                and dropout (DiffCSE as coded, methods 4.1).
+            batch: The packed tokens, `batch.rows` sequences.
+            need: The hidden states to return. Default: the last layer at all tokens.
+            first_vector: Vectors, (rows, hidden), that replace the embedding of position 0, after LayerNorm
+                and dropout (DiffCSE as coded, methods 4.1). Default: no replacement.
+
+        Returns:
+            The needed hidden states: (total, hidden) each, or (rows, hidden) if only position 0 is needed.
+
+        Raises:
+            ValueError: If a row is longer than `max_length`.
+            BadInput: If a hidden state does not exist or `first_vector` has another width.
+
+        Examples:
+            >>> states = backbone(batch, NeededStates((-1, -2))).states
         """
 
     @abstractmethod
@@ -151,42 +179,61 @@ class Backbone(nn.Module, ABC):
         """Set the dropout rates.
 
         Args:
-            hidden: the rate of hidden values.
-            attention: the rate of attention weights.
-            heads: the rate of attention heads.
+            hidden: The probability to drop a hidden value, from 0 to 1.
+            attention: The probability to drop an attention weight.
+            heads: The probability to drop an attention head. Default: 0.
 
         Raises:
-            BadInput: if `heads` is not 0 and the engine does not support it.
+            BadInput: If `heads` is not 0 and the engine does not support it.
+
+        Examples:
+            >>> backbone.set_dropout(hidden=0.1, attention=0.1)
         """
 
     def masks(self, batch: TokenBatch) -> "Masks | None":
         """Return the dropout masks of a complete batch.
 
         Args:
-            batch: packed tokens.
+            batch: The packed tokens of the complete batch.
 
         Returns:
             The masks, or None if the engine cannot share masks between parts.
+
+        Examples:
+            >>> masks = backbone.masks(batch)
         """
         return None
 
     @abstractmethod
     def initialise(self) -> None:
-        """Initialise all weights at random."""
+        """Initialise all weights at random.
+
+        Examples:
+            >>> backbone.initialise()
+        """
 
     @abstractmethod
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the embedding layer with normalisation."""
+        """Return the list of the parameters of the embedding layer.
+
+        The normalisation of the layer is included.
+
+        Examples:
+            >>> parameters = backbone.embedding_parameters()
+        """
 
     @abstractmethod
     def layer_parameters(self, number: int) -> list[nn.Parameter]:
-        """Return the parameters of a layer.
+        """Return the list of the parameters of a layer.
 
         Args:
-            number: the number of the layer, from 0.
+            number: The number of the layer, from 0.
 
         Raises:
-            BadInput: if layers share parameters.
+            BadInput: If layers share parameters.
+
+        Examples:
+            >>> parameters = backbone.layer_parameters(0)
         """
 
     @abstractmethod
@@ -194,18 +241,25 @@ class Backbone(nn.Module, ABC):
         """Compute masked-LM logits.
 
         Args:
-            states: hidden states, (n, hidden).
-            shortlist: the (k,) token ids to compute logits of; default: all tokens.
+            states: Hidden states of the last layer, (n, hidden).
+            shortlist: The token ids to compute logits for, (k,), int64. Default: all tokens.
 
         Returns:
             The logits, (n, vocabulary) or (n, k).
+
+        Raises:
+            AssertionError: If the encoder has no masked-LM head.
+
+        Examples:
+            >>> logits = backbone.token_logits(backbone(batch).last)
         """
 
     @abstractmethod
     def token_head_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the masked-LM head.
+        """Return the list of the parameters of the masked-LM head.
 
-        Shared embeddings are not included.
+        Examples:
+            >>> parameters = backbone.token_head_parameters()
         """
 
     @abstractmethod
@@ -213,12 +267,19 @@ class Backbone(nn.Module, ABC):
         """Initialise a masked-LM head at random.
 
         Raises:
-            BadInput: if the family has no masked-LM head.
+            BadInput: If the family has no masked-LM head.
+
+        Examples:
+            >>> backbone.new_token_head()
         """
 
     @abstractmethod
     def drop_token_head(self) -> None:
-        """Remove the masked-LM head."""
+        """Remove the masked-LM head.
+
+        Examples:
+            >>> backbone.drop_token_head()
+        """
 
     @abstractmethod
     def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
@@ -227,9 +288,15 @@ class Backbone(nn.Module, ABC):
         `open_backbone` and `transformers` can load the folder.
 
         Args:
-            folder: the folder.
-            head: a sentence head to save with it.
-            tokenizer: a tokenizer.json; default: the encoder's file.
+            folder: The folder to create.
+            head: A sentence head to save with the encoder. Default: no head.
+            tokenizer: The tokenizer.json to copy. Default: the file of the encoder.
+
+        Raises:
+            Failed: If the disk is full.
+
+        Examples:
+            >>> backbone.save(Path("copy"))
         """
 
     def check_states(
@@ -238,23 +305,27 @@ class Backbone(nn.Module, ABC):
         """Check the inputs of `forward` and return the numbers of the states.
 
         Args:
-            batch: packed tokens.
-            need: the hidden states to return.
-            first_vector: vectors, (rows, hidden), that replace position 0, or None.
+            batch: Packed tokens.
+            need: The hidden states to return.
+            first_vector: Vectors, (rows, hidden), that replace position 0, or None.
 
         Returns:
-            The numbers of the needed states, counted from the embeddings.
+            The list of the needed states, counted from the embeddings.
 
         Raises:
-            ValueError: if a row is too long.
-            BadInput: if `first_vector` has another width, or a state does not exist.
+            ValueError: If a row is too long.
+            BadInput: If `first_vector` has another width, or a state does not exist.
+
+        Examples:
+            >>> backbone.check_states(batch, NeededStates((-1,)), None)
+            [12]
         """
         if batch.longest > self.max_length:
-            raise ValueError(f"a row of {batch.longest} tokens; the encoder takes {self.max_length}")
+            raise ValueError(f"a row has {batch.longest} tokens, but the encoder accepts {self.max_length}")
         if first_vector is not None and first_vector.shape[1] != self.hidden:
             raise BadInput(
-                f"a sentence vector of {first_vector.shape[1]} numbers cannot take the place of a token's"
-                f" {self.hidden}; let the head put out as many"
+                f"sentence vectors of width {first_vector.shape[1]} cannot replace token embeddings of width"
+                f" {self.hidden}; use a head with this output width"
             )
         return self.state_numbers(need.states)
 
@@ -262,16 +333,23 @@ class Backbone(nn.Module, ABC):
         """Return the numbers of hidden states counted from the embeddings.
 
         Args:
-            states: numbers of states; negative numbers count from the last layer.
+            states: Numbers of states. Negative numbers count from the last layer.
+
+        Returns:
+            A list of the numbers, from 0 (embeddings) to the number of layers.
 
         Raises:
-            BadInput: if a state does not exist.
+            BadInput: If a state does not exist.
+
+        Examples:
+            >>> backbone.state_numbers([0, -1])
+            [0, 12]
         """
         depth = self.layer_count + 1
         for state in states:
             if not -depth <= state < depth:
                 raise BadInput(
-                    f"hidden state {state} is read, but the encoder has 0, its embeddings, to {depth - 1}; choose a"
-                    " pooling that fits"
+                    f"the pooling uses hidden state {state}, but the encoder has states 0 (embeddings) to {depth - 1};"
+                    " use another pooling"
                 )
         return [state % depth for state in states]

@@ -20,8 +20,11 @@ class PartMasks(Protocol):
         """Return the next mask, which is True for values to keep.
 
         Args:
-            shape: the shape of the mask.
-            dropped: the number of values, out of 2**16, that are not kept on average.
+            shape: The shape of the mask.
+            dropped: The probability to drop a value, in units of 1/65536.
+
+        Returns:
+            A tensor of bools.
         """
 
 
@@ -32,11 +35,16 @@ class TokenBatch:
     Index tensors are computed once for each batch, on the device of the tokens.
 
     Attributes:
-        tokens: token ids, (total,), int64, on any device.
-        offsets: start of each row and end of the last, (rows + 1,), int64, on the CPU, because reading lengths from a
-            GPU would stall it.
-        masks: dropout masks for the layers; by default, layers create their own.
-        copy: a copy of the tokens on the CPU, for the same reason.
+        tokens: The token ids of all rows, (total,), int64, on any device.
+        offsets: The start of each row and the end of the last row, (rows + 1,), int64. It is on the CPU,
+            because reading lengths from a GPU would stall it.
+        masks: Dropout masks for the layers. Default: layers create masks themselves.
+        copy: A copy of the tokens on the CPU, for the same reason as the offsets. Default: no copy.
+
+    Examples:
+        >>> batch = TokenBatch.from_rows([np.array([101, 2023, 102]), np.array([101, 102])])
+        >>> batch.rows, batch.longest
+        (2, 3)
     """
 
     tokens: Tensor
@@ -49,10 +57,16 @@ class TokenBatch:
         """Pack arrays of token ids.
 
         Args:
-            rows: the token ids of each row, (length,).
+            rows: A list of the token ids of each row, (length,), integers.
+
+        Returns:
+            The batch, on the CPU.
 
         Raises:
-            ValueError: if there are no rows, or a row is empty.
+            ValueError: If there are no rows, or a row is empty.
+
+        Examples:
+            >>> batch = TokenBatch.from_rows([np.array([101, 2023, 102]), np.array([101, 102])])
         """
         lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
         if not len(lengths) or not lengths.min():
@@ -66,7 +80,13 @@ class TokenBatch:
         """Concatenate the rows of several batches.
 
         Args:
-            batches: the batches, on the same device.
+            batches: A list of batches on the same device.
+
+        Returns:
+            A batch with the rows of all batches, in their order.
+
+        Examples:
+            >>> both = TokenBatch.concatenate([first, second])
         """
         lengths = torch.cat([batch.lengths for batch in batches])
         tokens, offsets = torch.cat([batch.tokens for batch in batches]), offsets_of(lengths)
@@ -82,7 +102,14 @@ class TokenBatch:
         """Repeat all rows, one copy of the batch after the other.
 
         Args:
-            times: the number of copies.
+            times: The number of copies.
+
+        Returns:
+            A batch with `times * rows` rows.
+
+        Examples:
+            >>> batch.repeat(2).rows
+            4
         """
         return TokenBatch(self.tokens.repeat(times), offsets_of(self.lengths.repeat(times)))
 
@@ -90,8 +117,15 @@ class TokenBatch:
         """Return the rows from `start` to `stop` - 1.
 
         Args:
-            start: the first row.
-            stop: the row after the last.
+            start: The number of the first row, from 0.
+            stop: The number of the row after the last row.
+
+        Returns:
+            A batch with `stop - start` rows.
+
+        Examples:
+            >>> batch.slice(0, 1).rows
+            1
         """
         offsets = self.offsets[start : stop + 1]
         within = slice(int(offsets[0]), int(offsets[-1]))
@@ -104,7 +138,13 @@ class TokenBatch:
         The offsets stay on the CPU.
 
         Args:
-            device: the device.
+            device: The device, such as "cuda".
+
+        Returns:
+            A new batch that shares the offsets.
+
+        Examples:
+            >>> batch = batch.to("cuda")
         """
         tokens = self.tokens.to(device, non_blocking=True)
         return TokenBatch(tokens, self.offsets, copy=None if tokens is self.tokens else self.on_cpu)
@@ -186,11 +226,14 @@ class TokenBatch:
         The layout is (parts, rows, heads, longest).
 
         Args:
-            parts: the number of parts, e.g. 3 for query, key and value.
-            heads: the number of attention heads.
+            parts: The number of parts, such as 3 for query, key and value.
+            heads: The number of attention heads.
 
         Returns:
-            The indices, (total * parts * heads,).
+            The indices, (total * parts * heads,), int64.
+
+        Examples:
+            >>> places = batch.head_places(parts=3, heads=12)
         """
         return self._head_index("places", parts, heads)
 
@@ -201,11 +244,14 @@ class TokenBatch:
         index of padding is the last token of the row.
 
         Args:
-            parts: the number of parts, e.g. 3 for query, key and value.
-            heads: the number of attention heads.
+            parts: The number of parts, such as 3 for query, key and value.
+            heads: The number of attention heads.
 
         Returns:
-            The indices, (parts * rows * heads * longest,).
+            The indices, (parts * rows * heads * longest,), int64.
+
+        Examples:
+            >>> sources = batch.head_sources(parts=3, heads=12)
         """
         return self._head_index("sources", parts, heads)
 
@@ -243,8 +289,14 @@ class TokenBatch:
         The padding token gets hidden states but is not attended to.
 
         Args:
-            token: id of the padding token.
-            length: the length of all rows; default: the longest row.
+            token: The id of the padding token.
+            length: The length of all rows. Default: the length of the longest row.
+
+        Returns:
+            A batch of rows of equal length, or this batch if no row needs padding.
+
+        Examples:
+            >>> filled = batch.fill(backbone.special.pad)
         """
         if length is None and self.even:
             return self
@@ -259,10 +311,14 @@ class TokenBatch:
         """Convert packed values to a padded tensor.
 
         Args:
-            values: packed values, (total, width).
+            values: Packed values, (total, width).
 
         Returns:
             The values, (rows, longest, width), with zeros at padding.
+
+        Examples:
+            >>> batch.pad(states).shape
+            torch.Size([2, 3, 768])
         """
         if not self.even:
             zeros = values.new_zeros(self.rows * self.longest, values.shape[1])
@@ -273,10 +329,13 @@ class TokenBatch:
         """Convert a padded tensor to packed values.
 
         Args:
-            padded: values with padding, (rows, longest, width).
+            padded: Values with padding, (rows, longest, width).
 
         Returns:
             The values without padding, (total, width).
+
+        Examples:
+            >>> packed = batch.unpad(padded)
         """
         flat = padded.reshape(self.rows * self.longest, -1)
         return flat if self.even else flat.index_select(0, self.padded_places)
@@ -285,7 +344,10 @@ class TokenBatch:
         """Return the mean over the tokens of each row, (rows, width).
 
         Args:
-            values: packed values, (total, width).
+            values: Packed values, (total, width).
+
+        Examples:
+            >>> vectors = batch.mean(hidden.last)
         """
         return self.pad(values).sum(1) / self._on_device(self.lengths)[:, None]
 
@@ -297,13 +359,21 @@ class TokenBatch:
 class FilledBatch(TokenBatch):
     """Rows of equal length with padding at their ends.
 
-    `real`, (rows, length), is False at padding. The batch is created immediately before encoding.
+    The batch is created immediately before encoding.
+
+    Attributes:
+        real: A mask, (rows, length), that is False at padding.
     """
 
     real: Tensor
 
     def slice(self, start: int, stop: int) -> "FilledBatch":
-        """Return the rows from `start` to `stop` - 1."""
+        """Return the rows from `start` to `stop` - 1.
+
+        Args:
+            start: The number of the first row, from 0.
+            stop: The number of the row after the last row.
+        """
         rows = super().slice(start, stop)
         return FilledBatch(rows.tokens, rows.offsets, self.real[start:stop])
 
@@ -313,21 +383,13 @@ class FilledBatch(TokenBatch):
         return self.real
 
 
-@dataclass(frozen=True)
-class PlacedBatch(TokenBatch):
-    """Rows with given position ids.
-
-    `places`, (total,), are rows of the table of position embeddings.
-    """
-
-    places: Tensor
-
-    @property
-    def given_positions(self) -> Tensor:
-        """Return the position ids of the tokens, (total,)."""
-        return self.places
-
-
 def offsets_of(lengths: Tensor) -> Tensor:
-    """Return the offsets of packed rows with some lengths, (rows + 1,)."""
+    """Compute the offsets of packed rows from their lengths.
+
+    Args:
+        lengths: The number of tokens of each row, (rows,).
+
+    Returns:
+        The offsets, (rows + 1,).
+    """
     return torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])

@@ -26,15 +26,18 @@ SIZES = {
 def fresh_backbone(architecture: Architecture, tokenizer: Path, engine: Engine = "auto") -> Backbone:
     """Create an encoder with random weights.
 
-    It has a masked-LM head if the family has one.
+    The encoder has a masked-LM head if the family has one.
 
     Args:
-        architecture: family and sizes.
-        tokenizer: the tokenizer.json, for vocabulary size and special ids.
-        engine: the engine, or "auto".
+        architecture: The family and the sizes.
+        tokenizer: The path of the tokenizer.json, for vocabulary size and special ids.
+        engine: The engine to use. Default: "auto", the packed engine if it supports the family.
+
+    Returns:
+        The encoder in fp32 on the CPU.
 
     Raises:
-        BadInput: if the engine does not support the family, or the family does not have one of the sizes.
+        BadInput: If the engine does not support the family, or the family does not have one of the sizes.
     """
     family, loaded = architecture.family, load_tokenizer(tokenizer, None)
     size, special = loaded.get_vocab_size(), special_ids(loaded)
@@ -44,12 +47,12 @@ def fresh_backbone(architecture: Architecture, tokenizer: Path, engine: Engine =
 
         if architecture.config:
             raise BadInput(
-                f"architecture.config is for engine transformers; {family} is made by the packed one"
+                f"architecture.config requires engine transformers, but {family} uses the packed engine; remove it"
             )
         backbone: Backbone = PackedBackbone(EncoderConfig.fresh(architecture, size, special.pad))
         backbone.new_token_head()
     elif engine == "packed":
-        raise BadInput(f"engine packed has {', '.join(PACKED)}, not {family}; leave the engine out")
+        raise BadInput(f"engine packed supports {', '.join(PACKED)}, not {family}; remove the engine")
     else:
         backbone = _make_with_transformers(architecture, size, special)
     backbone.tokenizer_file = tokenizer
@@ -67,7 +70,7 @@ def _make_with_transformers(architecture: Architecture, vocabulary: int, special
     with_head = has_masked_lm(family)
     values = _config_values(architecture, AutoConfig.for_model(family), vocabulary, special)
     auto_class = AutoModelForMaskedLM if with_head else AutoModel
-    with refusing(f"transformers cannot make such an encoder of family {family}"):
+    with refusing(f"transformers cannot create this encoder of family {family}"):
         with torch.device("meta"):
             model = auto_class.from_config(AutoConfig.for_model(family, **values)).base_model
         # RoBERTa and related families start to count positions after the padding id.
@@ -77,7 +80,7 @@ def _make_with_transformers(architecture: Architecture, vocabulary: int, special
     if first not in (0, special.pad + 1):
         raise BadInput(
             f"{family} counts positions after the padding id {first - 1}, but the tokenizer pads with {special.pad};"
-            " name a tokenizer of kind byte-bpe"
+            " use a tokenizer of kind byte-bpe"
         )
     backbone = TransformersBackbone(network, architecture.positions)
     backbone.causal = is_causal(backbone)
@@ -97,7 +100,7 @@ def _config_values(
     for ours, theirs in SIZES.items():
         keys = [key for key in theirs if hasattr(default, key)]
         if not keys:
-            raise BadInput(f"the configuration of {family} has no key for {ours}; choose another family")
+            raise BadInput(f"the configuration of {family} has no key for {ours}; use another family")
         values[keys[0]] = getattr(architecture, ours)
     more = {
         "vocab_size": vocabulary,

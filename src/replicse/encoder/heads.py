@@ -39,9 +39,9 @@ class SentenceHead(nn.Module):
     A head is a module from (rows, inputs) vectors to (rows, width) vectors.
 
     Attributes:
-        settings: the parameters of the head.
-        inputs: size of the input vectors.
-        width: size of the output vectors.
+        settings: The parameters of the head.
+        inputs: The size of the input vectors.
+        width: The size of the output vectors.
     """
 
     settings: HeadParameters
@@ -52,14 +52,23 @@ class SentenceHead(nn.Module):
         """Apply the head to the concatenated vectors of several views.
 
         Args:
-            vectors: vectors of all views, one view after the other, (total, inputs).
-            rows: the number of rows of each view.
+            vectors: The vectors of all views, one view after the other, (total, inputs).
+            rows: A list of the number of rows of each view.
+
+        Returns:
+            The vectors, (total, width).
         """
         return self(vectors)
 
 
 class Mlp(SentenceHead):
-    """Linear layer and tanh with random weights (SimCSE, methods 1.2)."""
+    """Linear layer and tanh with random weights (SimCSE, methods 1.2).
+
+    Args:
+        settings: The parameters of the head.
+        hidden: The size of the input and output vectors.
+        generator: The source of random weights. Default: torch's default generator.
+    """
 
     settings: MlpHead
 
@@ -71,7 +80,14 @@ class Mlp(SentenceHead):
         nn.init.zeros_(self.dense.bias)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return (rows, hidden) vectors in (-1, 1)."""
+        """Apply the head.
+
+        Args:
+            vectors: Pooled vectors, (rows, hidden).
+
+        Returns:
+            Vectors, (rows, hidden), with values in (-1, 1).
+        """
         before = self.dense(vectors)
         standout = self.settings.standout
         if standout is None:
@@ -86,6 +102,11 @@ class Projector(SentenceHead):
     Each layer is followed by batch normalisation, with ReLU between layers (DiffCSE, appendix A). In training, batch
     statistics are over the rows of all views, or of each view if the settings request it. The last normalisation has no
     weights.
+
+    Args:
+        settings: The parameters of the head.
+        hidden: The size of the input vectors.
+        generator: The source of random weights. Default: torch's default generator.
     """
 
     settings: ProjectorHead
@@ -107,9 +128,15 @@ class Projector(SentenceHead):
         self.layers = nn.Sequential(*parts, linears[-1], *last)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return (rows, width) vectors.
+        """Apply the head.
 
         In training, normalised vectors have mean 0 and variance 1 over the rows.
+
+        Args:
+            vectors: Pooled vectors, (rows, hidden).
+
+        Returns:
+            Vectors, (rows, width).
         """
         return self.layers(vectors)
 
@@ -119,8 +146,8 @@ class Projector(SentenceHead):
         Vectors are normalised for each view separately if the settings request it.
 
         Args:
-            vectors: vectors of all views, one view after the other, (total, inputs).
-            rows: the number of rows of each view.
+            vectors: Vectors of all views, one view after the other, (total, inputs).
+            rows: The number of rows of each view.
 
         Returns:
             The vectors, (total, width).
@@ -132,16 +159,29 @@ class Projector(SentenceHead):
 def make_head(
     settings: HeadParameters, hidden: int, generator: torch.Generator | None = None
 ) -> SentenceHead:
-    """Create a head with random weights for vectors of size `hidden`."""
+    """Create a head with random weights.
+
+    Args:
+        settings: The parameters of the head.
+        hidden: The size of the input vectors.
+        generator: The source of random weights. Default: torch's default generator.
+
+    Returns:
+        The head on torch's default device.
+    """
     head: SentenceHead = settings.made_by()(settings, hidden, generator)
     return head
 
 
 def random_head(hidden: int, seed: int = 0) -> SentenceHead:
-    """Create an untrained head, always the same for the same seed.
+    """Create an untrained head from a seed.
 
-    Loading a checkpoint without a pooler creates such a head. The reproducibility study measured alignment and
-    uniformity with an untrained head, initialised again for every checkpoint (methods 1.8).
+    Loading a checkpoint without a pooler creates such a head. The reproducibility study measured alignment
+    and uniformity with an untrained head, initialised again for every checkpoint (methods 1.8).
+
+    Args:
+        hidden: The size of the vectors.
+        seed: The seed of the weights. Default: 0.
     """
     return make_head(MlpHead(kind="mlp"), hidden, torch.Generator().manual_seed(seed))
 
@@ -149,7 +189,11 @@ def random_head(hidden: int, seed: int = 0) -> SentenceHead:
 def head_config(head: SentenceHead | None) -> dict[str, Any]:
     """Return the entries of config.json for a head.
 
-    These are the parameters and the size of the inputs.
+    Args:
+        head: The head, or None.
+
+    Returns:
+        A dict with the parameters and the size of the inputs, empty if there is no head.
     """
     return {} if head is None else {"sentence_head": head.settings.plain(), _INPUTS: head.inputs}
 
@@ -160,8 +204,11 @@ def head_weights(head: SentenceHead | None, base: str) -> dict[str, Tensor]:
     A dense head is stored as the pooler, which `transformers` loads. It ignores a projector.
 
     Args:
-        head: the head, or None.
-        base: the prefix of the encoder's weights in the checkpoint.
+        head: The head, or None.
+        base: The prefix of the encoder's weights in the checkpoint.
+
+    Returns:
+        A dict from names to float32 tensors on the CPU, empty if there is no head.
     """
     return {} if head is None else export_weights(head, _checkpoint_names(head, base))
 
@@ -177,11 +224,14 @@ def _checkpoint_names(head: SentenceHead, base: str) -> dict[str, tuple[str, ...
 def load_head(folder: Path) -> SentenceHead | None:
     """Load the head of an encoder folder on the CPU.
 
+    Args:
+        folder: The encoder folder.
+
     Returns:
-        The head, or None if the folder contains no head, as the folder of an adapter.
+        The head, or None if the folder contains no head, such as the folder of an adapter.
 
     Raises:
-        BadInput: if config.json names a head without stored weights.
+        BadInput: If config.json names a head without stored weights.
     """
     if not has_weights(folder):
         return None
@@ -193,7 +243,7 @@ def load_head(folder: Path) -> SentenceHead | None:
             return None
         dense, *others = names
         if others:
-            log.info("%s: its head is %s; %s is not read", folder, dense, " and ".join(others))
+            log.info("%s: using head %s; ignoring %s", folder, dense, " and ".join(others))
         with torch.device("meta"):
             head = make_head(settings, _input_size(stored[f"{dense}.weight"]))
         load_weights(head, weight_and_bias("dense", dense), stored, file)
@@ -201,13 +251,42 @@ def load_head(folder: Path) -> SentenceHead | None:
         first = f"{_PROJECTOR}.layers.0.weight"
         projector_names = [name for name in stored if f".{_PROJECTOR}." in f".{name}"]
         if not projector_names:
-            raise BadInput(f'{file}: no weight "{first}", but config.json names a {settings.kind}')
+            raise BadInput(
+                f'{file}: no weight "{first}", but sentence_head in config.json is {settings.kind}'
+            )
         base = min(projector_names).partition(f"{_PROJECTOR}.")[0]
         inputs = read_config(folder).get(_INPUTS) or _input_size(stored.get(base + first, torch.empty(0)))
         with torch.device("meta"):
             head = make_head(settings, inputs)
         load_weights(head, _checkpoint_names(head, base), stored, file)
     check_finite(head, file)
+    return head
+
+
+def head_of_pooling(folder: Path, kind: str, hidden: int, seed: int = 0) -> SentenceHead:
+    """Return the head that a pooling needs.
+
+    Args:
+        folder: The encoder folder.
+        kind: "random" for an untrained head, any other string for the stored head.
+        hidden: The size of the hidden states.
+        seed: The seed of an untrained head. Default: 0.
+
+    Raises:
+        BadInput: If the folder contains no head, or the head has another input size.
+    """
+    if kind == "random":
+        return random_head(hidden, seed)
+    head = load_head(folder)
+    if head is None:
+        raise BadInput(
+            f"{folder}: no head (pooler.dense) is stored there; use a pooling without a head, such as cls"
+        )
+    if head.inputs != hidden:
+        raise BadInput(
+            f"{folder}: the input size of the head is {head.inputs}, but the hidden size of the encoder is {hidden};"
+            " copy head and encoder from the same checkpoint"
+        )
     return head
 
 
@@ -221,7 +300,7 @@ def _find_dense(stored: Mapping[str, Tensor], config: Mapping[str, Any]) -> list
     """Return the names of stored dense layers, the trained layer first.
 
     The layer from pre-training is second. Unconverted SimCSE calls a layer mlp, and `transformers` calls it pooler
-    (methods 2.1). Foreign files may contain other models, whose poolers are ignored.
+    (methods 2.1). Foreign files can contain other models, whose poolers are ignored.
     """
     family = config["model_type"]
     bases = set()

@@ -29,7 +29,11 @@ CODE_POINTS = 0x110000
 
 
 class ComputedStates(nn.Module):
-    """A replacement of an encoder that returns computed hidden states."""
+    """A module that replaces an encoder and returns given hidden states.
+
+    Args:
+        states: The hidden states, (n, hidden).
+    """
 
     def __init__(self, states: Tensor) -> None:
         super().__init__()
@@ -46,8 +50,8 @@ class TransformersBackbone(Backbone):
     """A model of `transformers`.
 
     Args:
-        network: the encoder, with or without a masked-LM head.
-        longest: the maximum number of tokens of a row; default: the limit of the model.
+        network: The encoder, with or without a masked-LM head.
+        longest: The maximum number of tokens of a row. Default: the limit of the model.
     """
 
     engine = "transformers"
@@ -78,19 +82,19 @@ class TransformersBackbone(Backbone):
         """Return the token embeddings, (vocabulary, width).
 
         Raises:
-            BadInput: if the family has no token embeddings.
+            BadInput: If the family has no token embeddings.
         """
         table = token_table(self.model)
         if table is None:
             raise BadInput(
-                f"{self.model.config.model_type} has no table of token embeddings, which a training reads; choose"
-                " another encoder"
+                f"{self.model.config.model_type} has no token embeddings, which training requires; use another"
+                " encoder"
             )
         return table
 
     @property
     def predicts_tokens(self) -> bool:
-        """Return whether it has a masked-LM head."""
+        """Return whether the encoder has a masked-LM head."""
         return self.network is not self.model
 
     def forward(
@@ -98,7 +102,7 @@ class TransformersBackbone(Backbone):
     ) -> Hidden:
         """Compute hidden states, see `Backbone.forward`.
 
-        All tokens of all layers are computed.
+        Unused states are computed too.
         """
         wanted = self.check_states(batch, need, first_vector)
         tokens = batch.tokens.new_full((batch.rows * batch.longest,), self.model.config.pad_token_id or 0)
@@ -114,9 +118,9 @@ class TransformersBackbone(Backbone):
         if len(states) != self.layer_count + 1:
             family = self.model.config.model_type
             raise BadInput(
-                f"{family}: {len(states)} hidden states for {self.layer_count} layers; pool the last"
+                f"{family}: {len(states)} hidden states for {self.layer_count} layers; use a pooling of the last layer"
             )
-        # The last of `hidden_states` may lack a final LayerNorm.
+        # The last of `hidden_states` can lack a final LayerNorm.
         states = [*states[:-1], output.last_hidden_state]
         if need.tokens:
             return Hidden([batch.unpad(states[state]) for state in wanted])
@@ -135,8 +139,7 @@ class TransformersBackbone(Backbone):
         if not takes or any(value for key, value in config.items() if key.startswith("relative_attention")):
             family = self.model.config.model_type
             raise BadInput(
-                f"{family} counts positions within a row by itself, so that no template can keep its own; leave out"
-                " denoise"
+                f"{family} does not accept position ids, which denoise requires; remove denoise from the pooling"
             )
         return {"position_ids": batch.pad(given[:, None]).squeeze(-1)}
 
@@ -165,7 +168,9 @@ class TransformersBackbone(Backbone):
         for part in self.model.children():
             if part is not table and table in set(part.modules()):
                 return part
-        raise BadInput(f"{self.model.config.model_type} has no embedding layer that a vector could follow")
+        raise BadInput(
+            f"{self.model.config.model_type} has no embedding layer; use another encoder for this term"
+        )
 
     def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
         """Set the dropout rates of hidden values and attention weights.
@@ -173,13 +178,18 @@ class TransformersBackbone(Backbone):
         A network without weights is created with these rates. The dropout modules and float attributes are copied,
         because families store the rates in different places.
 
+        Args:
+            hidden: The probability to drop a hidden value, from 0 to 1.
+            attention: The probability to drop an attention weight.
+            heads: Must be 0. Default: 0.
+
         Raises:
-            BadInput: if `heads` is not 0.
+            BadInput: If `heads` is not 0.
         """
         if heads:
             raise BadInput(
-                f"{self.model.config.model_type}: dropout.heads is for encoders of the packed engine (BERT, RoBERTa,"
-                " DistilBERT); leave it out"
+                f"{self.model.config.model_type}: only the packed engine (BERT, RoBERTa, DistilBERT) supports"
+                " dropout.heads; remove it"
             )
         config = self.network.config
         for key in self.rates:
@@ -218,16 +228,16 @@ class TransformersBackbone(Backbone):
         """Return the parameters of a layer.
 
         Args:
-            number: the number of the layer, from 0.
+            number: The number of the layer, from 0.
 
         Raises:
-            BadInput: if layers share parameters.
+            BadInput: If layers share parameters.
         """
         for part in self.model.modules():
             if isinstance(part, nn.ModuleList) and len(part) == self.layer_count:
                 return list(part[number].parameters())
         family = self.model.config.model_type
-        raise BadInput(f"{family}: its {self.layer_count} layers share their weights; freeze none of them")
+        raise BadInput(f"{family}: the {self.layer_count} layers share their weights; remove freeze.layers")
 
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
         """Compute masked-LM logits, see `Backbone.token_logits`."""
@@ -253,7 +263,7 @@ class TransformersBackbone(Backbone):
         """Initialise a masked-LM head at random.
 
         Raises:
-            BadInput: if the family has no masked-LM head.
+            BadInput: If the family has no masked-LM head.
         """
         from transformers import AutoModelForMaskedLM
 
@@ -296,11 +306,11 @@ def has_masked_lm(family: str, location: str = "") -> bool:
     The family of a plug-in is registered first.
 
     Args:
-        family: the `model_type`.
-        location: prefix of errors.
+        family: The `model_type` in config.json.
+        location: The prefix of error messages. Default: empty.
 
     Raises:
-        BadInput: the family is unknown, or the registration fails.
+        BadInput: If the family is unknown, or the code of a plug-in fails.
     """
     from transformers import CONFIG_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
@@ -314,14 +324,23 @@ def has_masked_lm(family: str, location: str = "") -> bool:
         if code:
             raise BadInput(f'{code} does not register "{family}"; fix the plug-in')
         raise BadInput(
-            f'{location}neither transformers nor a plug-in in use has a family "{family}"; code in a folder is not run,'
-            " but replicse.evaluate takes a function of sentences"
+            f'{location}neither transformers nor a plug-in in use supports family "{family}"; code in a folder is not'
+            " run, but replicse.evaluate accepts a function of sentences"
         )
     return CONFIG_MAPPING[family] in MODEL_FOR_MASKED_LM_MAPPING
 
 
 def check_keys(location: str, keys: Iterable[str], default: Any) -> None:
-    """Raise BadInput for a key that a default configuration does not have."""
+    """Raise an error if a default configuration does not have a key.
+
+    Args:
+        location: The prefix of the message, such as "init.config".
+        keys: The keys to check.
+        default: The default configuration of the family.
+
+    Raises:
+        BadInput: If a key is unknown. The message suggests the most similar key.
+    """
     for key in keys:
         if not hasattr(default, key):
             known, family = nearest(key, default.to_dict()), default.model_type
@@ -333,9 +352,13 @@ def _is_rate(key: str, value: Any) -> bool:
 
 
 def token_table(model: Any) -> nn.Parameter | None:
-    """Return the token embeddings of a model, if any.
+    """Return the token embeddings of a model.
 
-    Returns None for CANINE, for example.
+    Args:
+        model: A model of `transformers`.
+
+    Returns:
+        The embeddings, (vocabulary, width), or None if the model has no table, such as CANINE.
     """
     try:
         return model.get_input_embeddings().weight
@@ -344,9 +367,13 @@ def token_table(model: Any) -> nn.Parameter | None:
 
 
 def longest_row(model: Any) -> int:
-    """Return the maximum row length of a model, or UNLIMITED.
+    """Return the maximum number of tokens of a row.
 
-    The number of position embeddings limits it.
+    Args:
+        model: A model of `transformers`.
+
+    Returns:
+        The number of position embeddings after the first position; UNLIMITED if positions are not limited.
     """
     # XLNet has -1.
     positions = getattr(model.config, "max_position_embeddings", None) or 0
@@ -354,9 +381,12 @@ def longest_row(model: Any) -> int:
 
 
 def first_position(model: Any) -> int:
-    """Return the position of the first token.
+    """Return the position id of the first token of a row.
 
     RoBERTa and related families start to count after the padding id.
+
+    Args:
+        model: A model of `transformers`.
     """
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)

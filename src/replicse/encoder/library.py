@@ -37,17 +37,20 @@ class LeftOver(UnusableWeights):
 def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})) -> TransformersBackbone:
     """Load the encoder of a folder in fp32 on the CPU.
 
-    The masked-LM head is loaded too if it is stored. Prefixes of weights from training code (`module.`, `model.`, ...)
-    are removed. Code in the folder is never run; a warning names it.
+    The masked-LM head is loaded too if it is stored. Prefixes that training code adds to weights (`module.`,
+    `model.`, ...) are removed. Code in the folder is never run; a warning names it.
 
     Args:
-        folder: the folder of the encoder.
-        changes: changes to the configuration. Weights that the changed encoder has in addition are initialised at
-            random.
+        folder: The folder of the encoder.
+        changes: A dict of changes to the configuration. Weights that only the changed encoder has are
+            initialised at random. Default: no changes.
+
+    Returns:
+        The encoder in training mode.
 
     Raises:
-        BadInput: the library does not support the family, or a weight is missing.
-        UnusableWeights: the weights are quantised, or a weight inside the encoder does not fit.
+        BadInput: If `transformers` does not support the family, or a weight is missing.
+        UnusableWeights: If the weights are quantised, or a weight inside the encoder does not fit.
     """
     folder = Path(folder)
     if (folder / ADAPTER).is_file():
@@ -56,7 +59,7 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     values = {**read_config(folder), **changes}
     family = values.get("model_type")
     if not isinstance(family, str):
-        raise BadInput(f'{folder / CONFIG}: no "model_type"; name the family there, as "model_type": "bert"')
+        raise BadInput(f'{folder / CONFIG}: no "model_type"; add the family, such as "model_type": "bert"')
     with_head = has_masked_lm(family, f"{folder}: ") and not values.get("is_decoder")
     code = list_code(folder)
     if code:
@@ -71,11 +74,11 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     config, model_class = _choose_class(folder, family, values, with_head)
     if changes:
         check_keys("init.config", changes, type(config)())
-    with refusing(f"{folder / CONFIG}: transformers cannot make the encoder"), torch.device("meta"):
+    with refusing(f"{folder / CONFIG}: transformers cannot create the encoder"), torch.device("meta"):
         empty = model_class(config)
     stored = _strip_prefix(file, stored, empty.base_model, family, bool(changes))
     options = {"add_pooling_layer": False} if "add_pooling_layer" in signature(model_class).parameters else {}
-    with quiet_library(), refusing(f"{file}: transformers cannot read the weights"):
+    with quiet_library(), refusing(f"{file}: transformers cannot load the weights"):
         network, found = model_class.from_pretrained(
             None,
             config=config,
@@ -87,7 +90,7 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
         )
     for name, shape, _ in found["mismatched_keys"]:
         raise BadInput(
-            f'{file}: "{name}" has shape {tuple(shape)}, which config.json contradicts; correct either'
+            f'{file}: "{name}" has shape {tuple(shape)}, which contradicts config.json; correct one of them'
         )
     base = f"{network.base_model_prefix}."
     unread = _list_unread(file, found["unexpected_keys"], stored, network, base)
@@ -95,11 +98,11 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     absent = sorted(name for name in found["missing_keys"] if "pooler" not in name)
     inside = [name for name in absent if name.startswith(outer)]
     if inside and not changes:
-        raise BadInput(f'{file}: no weight "{inside[0]}", which an encoder of this config.json has')
+        raise BadInput(f'{file}: no weight "{inside[0]}", which config.json requires')
     initial = model_class(config).state_dict() if inside else {}
     network.load_state_dict({name: initial[name] for name in inside}, strict=False)
     headless = len(absent) > len(inside)
-    with refusing(f"{folder}: {family} of transformers cannot be read as an encoder of sentences"):
+    with refusing(f"{folder}: {family} of transformers cannot be used as a sentence encoder"):
         backbone = TransformersBackbone(network.base_model if headless else network)
     backbone.code = code
     backbone.added = tuple(weight for name, weight in network.named_parameters() if name in inside)
@@ -113,7 +116,11 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
 def list_code(folder: Path) -> tuple[str, ...]:
     """List the classes of code in a folder by file.
 
-    For example `auto_map of config.json: modeling_mine.MineModel`.
+    Args:
+        folder: The folder of an encoder.
+
+    Returns:
+        Strings such as "auto_map of config.json: modeling_mine.MineModel"; empty if there is no code.
     """
     found = []
     for name in (CONFIG, TOKENIZER_CONFIG):
@@ -121,7 +128,7 @@ def list_code(folder: Path) -> tuple[str, ...]:
         named = settings.get("auto_map") if isinstance(settings, Mapping) else None
         classes: list[Any] = []
         for value in named.values() if isinstance(named, Mapping) else [named]:
-            # A tokenizer has two classes, slow and fast, one of which may be null.
+            # A tokenizer has two classes, slow and fast, one of which can be null.
             classes += value if isinstance(value, list) else [value]
         names = dict.fromkeys(str(each) for each in classes if each)
         if names:
@@ -148,7 +155,7 @@ def _choose_class(folder: Path, family: str, values: Mapping[str, Any], with_hea
         raise BadInput(f"{folder}: transformers has no encoder of family {family}")
     if isinstance(model_class, tuple):
         model_class = model_class[0]
-    with refusing(f"{folder / CONFIG}: transformers cannot read it"):
+    with refusing(f"{folder / CONFIG}: transformers cannot load it"):
         return config_class.from_dict(dict(values)), model_class
 
 
@@ -167,18 +174,18 @@ def _strip_prefix(
     usual = {"", f"{model.base_model_prefix}."}
     outer = {name.removesuffix(ours) for name in ends}
     if not ends:
-        raise BadInput(f'{file}: no weight "{ours}"; the file does not hold a {family} encoder')
+        raise BadInput(f'{file}: no weight "{ours}"; the file does not contain a {family} encoder')
     if outer & usual:
         return dict(stored)
     if len(outer) > 1:
         raise BadInput(
-            f"{file}: holds several encoders ({', '.join(sorted(outer))}); save the one that is meant"
+            f"{file}: contains several encoders ({', '.join(sorted(outer))}); save one of them in a file"
         )
     before = outer.pop().removesuffix(f"{model.base_model_prefix}.")
     other = next((part for part in before.split(".") if part in CONFIG_MAPPING), "")
     if other and not changed:
         raise BadInput(
-            f'{file}: holds a {other} encoder, but "model_type" in {CONFIG} is {family}; correct it'
+            f'{file}: contains a {other} encoder, but "model_type" in {CONFIG} is {family}; correct it'
         )
     return {name.removeprefix(before): value for name, value in stored.items()}
 
@@ -193,8 +200,8 @@ def _list_unread(
     if inside:
         more = f" and {len(inside) - 1} more" if inside[1:] else ""
         raise LeftOver(
-            f'{file}: no place for "{inside[0]}"{more} in an encoder of this config.json, which would be another'
-            " without; merge adapters into the weights, or correct config.json"
+            f'{file}: an encoder with this config.json has no weight "{inside[0]}"{more}, so it would compute other'
+            " vectors; merge adapters into the weights, or correct config.json"
         )
     return tuple(name for name in left if not _is_of_head(name))
 
@@ -211,11 +218,11 @@ def _read_adapted(folder: Path, changes: Mapping[str, Any]) -> TransformersBackb
         from peft.utils import load_peft_weights
     except ImportError:
         raise BadInput(
-            f"{settings}: an adapter; install peft, which reads it, or merge it into its encoder and save that"
+            f"{settings}: an adapter requires peft; install it, or merge the adapter into the encoder and save that"
         ) from None
     named = read_json(settings).get("base_model_name_or_path")
     if not isinstance(named, str):
-        raise BadInput(f'{settings}: no "base_model_name_or_path"; name the encoder that it adapts')
+        raise BadInput(f'{settings}: no "base_model_name_or_path"; add the path of the adapted encoder')
     backbone = read_network(encoder_folder(_locate_base(folder, named)), changes)
     inner, base = "base_model.model.", f"{backbone.model.base_model_prefix}."
     with quiet_library(), refusing(f"{settings}: peft cannot merge the adapter", "merge it"):
@@ -227,7 +234,9 @@ def _read_adapted(folder: Path, changes: Mapping[str, Any]) -> TransformersBackb
         left = set_peft_model_state_dict(adapted, stored).unexpected_keys
         backbone.network = _replace_model(backbone, adapted.merge_and_unload())
     if left:
-        raise LeftOver(f'{settings}: "{left[0]}" has no place in its encoder; merge it and save the encoder')
+        raise LeftOver(
+            f'{settings}: the encoder has no weight "{left[0]}"; merge the adapter and save the encoder'
+        )
     return backbone.train()
 
 
@@ -247,14 +256,21 @@ def _locate_base(folder: Path, named: str) -> str:
 
 @contextmanager
 def name_broken_json(folder: Path) -> Iterator[None]:
-    """Raise BadInput for a broken JSON file if a library fails in a block.
+    """Raise an error that names a broken JSON file if the block fails.
 
-    The error names the file. Output of the library is suppressed.
+    Output of `transformers` is suppressed in the block.
+
+    Args:
+        folder: The folder whose JSON files the block loads.
+
+    Raises:
+        BadInput: If a JSON file starts with a byte order mark, or the block fails and a JSON file cannot be
+            parsed.
     """
     for file in sorted(folder.glob("*.json")):
         with file.open("rb") as stream:
             if stream.read(len(BOM_UTF8)) == BOM_UTF8:
-                raise BadInput(f"{file}: begins with a byte order mark; save it as UTF-8 without one")
+                raise BadInput(f"{file}: starts with a byte order mark; save it as UTF-8 without the mark")
     try:
         with quiet_library():
             yield
@@ -266,9 +282,9 @@ def name_broken_json(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def quiet_library() -> Iterator[None]:
-    """Suppress output and warnings of transformers in a block.
+    """Suppress output and warnings of `transformers` in a block.
 
-    Problems are checked in this package instead.
+    This package checks for the same problems.
     """
     from transformers.utils import logging
 

@@ -18,7 +18,12 @@ _NORMALIZE = "sentence_transformers.base.modules.Normalize"
 
 
 class Module(NamedTuple):
-    """A module of a folder: the name of its class and the folder of its files."""
+    """A module of a sentence-transformers folder.
+
+    Attributes:
+        name: The name of the class, such as "sentence_transformers.models.Pooling".
+        place: The folder of the module's files.
+    """
 
     name: str
     place: Path
@@ -30,9 +35,12 @@ class Module(NamedTuple):
 
 
 def has_modules(folder: Path) -> bool:
-    """Return whether a folder lists modules or contains model2vec.
+    """Return whether a folder has modules.json or a model2vec encoder.
 
     A model2vec encoder is loaded as static embeddings.
+
+    Args:
+        folder: The folder of an encoder.
     """
     return (folder / MODULES).is_file() or is_model2vec(folder)
 
@@ -41,6 +49,9 @@ def is_model2vec(folder: Path) -> bool:
     """Return whether a folder contains a model2vec encoder.
 
     Older releases of model2vec did not write modules.json.
+
+    Args:
+        folder: The folder of an encoder.
     """
     return (folder / CONFIG).is_file() and read_config(folder).get("model_type") == "model2vec"
 
@@ -48,10 +59,14 @@ def is_model2vec(folder: Path) -> bool:
 def list_modules(folder: Path) -> list[Module]:
     """List the modules of a folder in order.
 
-    The list is empty if the folder has no modules.
+    Args:
+        folder: The folder of an encoder.
+
+    Returns:
+        A list of modules, empty if the folder has no modules.
 
     Raises:
-        BadInput: modules.json is not a list of classes with paths inside the folder.
+        BadInput: If modules.json is not a list of classes with paths inside the folder.
     """
     file = folder / MODULES
     if not file.is_file():
@@ -66,7 +81,7 @@ def list_modules(folder: Path) -> list[Module]:
     except (KeyError, TypeError):
         listed = []
     if not listed:
-        raise BadInput(f"{file}: no list of modules that each name a type and a path; save the encoder again")
+        raise BadInput(f"{file}: expected a list of modules with type and path; save the encoder again")
     modules = []
     for name, path in listed:
         # An empty path means the folder itself.
@@ -78,10 +93,14 @@ def list_modules(folder: Path) -> list[Module]:
 def transformer_folder(folder: Path) -> Path:
     """Return the folder of the transformer.
 
-    This is the folder of the first module, or the folder itself if it has no modules.
+    Args:
+        folder: The folder of an encoder.
+
+    Returns:
+        The folder of the first module, or the folder itself if it has no modules.
 
     Raises:
-        BadInput: the first module is not a transformer.
+        BadInput: If the first module is not a transformer.
     """
     modules = list_modules(folder)
     if not modules:
@@ -89,23 +108,28 @@ def transformer_folder(folder: Path) -> Path:
     first = modules[0]
     if first.name.startswith(_LIBRARY) and first.kind != "Transformer":
         raise BadInput(
-            f"{folder}: its first module is {first.kind}, not a transformer, so it has no token states to pool or to"
-            " train; leave out the pooling, or choose another encoder"
+            f"{folder}: the first module is {first.kind}, not a transformer, so there are no token states to pool or"
+            " train; remove the pooling, or use another encoder"
         )
     return first.place
 
 
 def check_modules(folder: Path) -> None:
-    """Raise BadInput for modules that the library should not load.
+    """Raise an error for modules that sentence-transformers should not load.
 
-    The error contains the reason. sentence-transformers itself does not name unsupported formats, and casts quantised
-    weights to floats.
+    Its own errors do not name unsupported formats, and it casts quantised weights to floats.
+
+    Args:
+        folder: The folder of an encoder.
+
+    Raises:
+        BadInput: If a module is code of the folder, or the format of its weights is not supported.
     """
     for module in list_modules(folder):
         if not module.name.startswith(_LIBRARY):
             raise BadInput(
-                f'{folder / MODULES}: "{module.name}" is code of the folder, which is not run; give --pooling to read'
-                " its transformer alone, or evaluate a function of sentences with replicse.evaluate"
+                f'{folder / MODULES}: "{module.name}" is code of the folder, which is not run; use --pooling to'
+                " load only the transformer, or evaluate a function of sentences with replicse.evaluate"
             )
         if module.kind == "Transformer" and not (module.place / ADAPTER).is_file():
             check_weights(module.place)

@@ -27,19 +27,22 @@ def open_backbone(
 ) -> Backbone:
     """Load the encoder of a folder in fp32, on the CPU, in training mode.
 
-    A folder that a run or a preparation has written is loaded with the engine that wrote it. Other folders are loaded
-    with `transformers`; the packed engine is used instead if both compute equal hidden states on a probe.
+    If a run or a preparation wrote the folder, the same engine loads it. Other folders are loaded with
+    `transformers`; the packed engine is used instead if both compute equal hidden states on a probe.
 
     Args:
-        folder: the folder of an encoder with a transformer.
-        engine: `auto`, or the engine to use.
-        tokenizer: the tokenizer.json, if it is not in the folder.
-        changes: changes to the configuration, such as another `model_type`; missing weights are then initialised at
-            random.
+        folder: The folder of an encoder with a transformer.
+        engine: The engine to use. Default: "auto".
+        tokenizer: The path of the tokenizer.json. Default: the file in the folder.
+        changes: A dict of changes to the configuration, such as another `model_type`. Missing weights are
+            then initialised at random. Default: no changes.
+
+    Returns:
+        The encoder.
 
     Raises:
-        MissingData: a file does not exist.
-        BadInput: the engine cannot load the encoder, or it differs from the record of the run.
+        MissingData: If a file does not exist.
+        BadInput: If the engine cannot load the encoder, or it differs from the record of the run.
     """
     folder = Path(folder)
     check_folder(folder)
@@ -58,8 +61,8 @@ def _open_recorded(folder: Path, engine: Engine) -> Backbone:
     library = config.get("read_by")
     if library:
         raise BadInput(
-            f"{folder}: only {library} can read this encoder, with its own pooling; leave out the pooling, or choose"
-            " another encoder"
+            f"{folder}: only {library} can load this encoder, with the pooling in the folder; remove the pooling, or"
+            " use another encoder"
         )
     if engine == "packed" or (engine == "auto" and config.get("model_type") in PACKED):
         from replicse.encoder.packed.checkpoints import load_packed
@@ -79,7 +82,9 @@ def _open_foreign(
 
     theirs = read_network(folder, changes)
     if theirs.added:
-        log.info("%s: %d weights of %s are drawn", folder, len(theirs.added), changes["model_type"])
+        log.info(
+            "%s: initialised %d weights of %s at random", folder, len(theirs.added), changes["model_type"]
+        )
     check_finite(theirs, folder)
     rows, states = prove_batches(theirs)
     if engine == "transformers":
@@ -91,11 +96,9 @@ def _open_foreign(
             raise BadInput("its hidden states differ from those of transformers")
     except BadInput as error:
         if engine == "packed":
-            raise BadInput(
-                f"{folder}: engine packed cannot take over ({error}); leave the engine out"
-            ) from None
+            raise BadInput(f"{folder}: engine packed cannot be used ({error}); remove the engine") from None
         if config.get("model_type") in PACKED:
-            log.info("%s is read by transformers: %s", folder, error)
+            log.info("%s: using engine transformers: %s", folder, error)
         return theirs
     ours.unread, ours.code = theirs.unread, theirs.code
     return ours.train()

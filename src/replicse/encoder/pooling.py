@@ -1,7 +1,7 @@
 """Poolings from hidden states to sentence vectors.
 
-Each pooling is a function of the hidden states that the registry names, the tokens and the pooling, and
-returns (rows, hidden) vectors.
+A pooling is a function of the hidden states, the tokens and the parameters; it returns (rows, hidden)
+vectors. The registry contains its name.
 """
 
 from collections.abc import Callable
@@ -25,29 +25,30 @@ class SentencePooling:
     """A pooling with template or padding, for one encoder.
 
     Args:
-        params: the parameters of the pooling.
-        backbone: the encoder.
-        tokenizer: the tokenizer of a template; default: the encoder's tokenizer.
+        params: The parameters of the pooling.
+        backbone: The encoder.
+        tokenizer: The tokenizer of a template. Default: the encoder's tokenizer.
 
     Attributes:
-        need: the hidden states that the pooling uses.
+        need: The hidden states that the pooling uses.
+        template: The template, or None.
 
     Raises:
-        BadInput: if the encoder or the tokenizer does not support the pooling.
+        BadInput: If the encoder or the tokenizer does not support the pooling.
     """
 
     def __init__(self, params: PoolingParameters, backbone: Backbone, tokenizer: Any = None) -> None:
         if backbone.causal and not params.tokens:
             raise BadInput(
-                f"pooling {params.pooling} reads the first token, which sees no other one in this encoder, a causal"
-                " language model; choose last-token or mean"
+                f"pooling {params.pooling} uses the first token, which does not attend to later tokens in this causal"
+                " language model; use last-token or mean"
             )
         self.params, self.need = params, NeededStates(params.states, params.tokens)
         backbone.state_numbers(params.states)
         if params.padded_to > backbone.max_length:
             raise BadInput(
-                f"pooling {params} pads rows to {params.padded_to} tokens, but the encoder takes"
-                f" {backbone.max_length}; give a smaller pad_to"
+                f"pooling {params} pads rows to {params.padded_to} tokens, but the encoder accepts"
+                f" {backbone.max_length}; use a smaller pad_to"
             )
         self._padding = backbone.special.pad if params.padded_to else 0
         self.template: Template | None = None
@@ -60,7 +61,7 @@ class SentencePooling:
         """Return the maximum number of tokens of a sentence.
 
         Args:
-            longest: the maximum number of tokens of a row.
+            longest: The maximum number of tokens of a row.
 
         Returns:
             The number of tokens, with special tokens, that fit in a row with the template.
@@ -76,21 +77,35 @@ class SentencePooling:
 
         The batch is not changed if the pooling has no template and no padding.
 
+        Args:
+            batch: The tokenised sentences, with special tokens.
+
+        Returns:
+            The rows to encode.
+
         Raises:
-            BadInput: if a sentence is longer than the padded length.
+            BadInput: If a sentence is longer than the padded length.
         """
         length = self.params.padded_to
         if not length:
             return self.template.fill(batch) if self.template else batch
         if batch.longest > length:
             raise BadInput(
-                f"a row of {batch.longest} tokens, but pooling {self.params} pads rows to {length}; give the run an"
-                f" optimisation.max_length of {length} at most"
+                f"a row has {batch.longest} tokens, but pooling {self.params} pads rows to {length}; set"
+                f" optimisation.max_length of the run to at most {length}"
             )
         return batch.fill(self._padding, length)
 
     def read(self, backbone: Backbone, filled: TokenBatch) -> Tensor:
-        """Encode and pool filled rows, (rows, hidden)."""
+        """Encode and pool filled rows.
+
+        Args:
+            backbone: The encoder.
+            filled: The filled rows.
+
+        Returns:
+            The vectors, (rows, hidden).
+        """
         return self._read(backbone(filled, self.need), filled, self)
 
     def denoise(self, vectors: Tensor, backbone: Backbone, filled: TokenBatch) -> Tensor:
@@ -99,9 +114,12 @@ class SentencePooling:
         The vectors are not changed if the pooling does not use `denoise`.
 
         Args:
-            vectors: the vectors of filled rows, (rows, hidden).
-            backbone: the encoder.
-            filled: the filled rows.
+            vectors: The vectors of filled rows, (rows, hidden).
+            backbone: The encoder.
+            filled: The filled rows.
+
+        Returns:
+            The vectors, (rows, hidden).
         """
         if not self.params.denoise or not self.template:
             return vectors
@@ -111,6 +129,10 @@ class SentencePooling:
     def __call__(self, backbone: Backbone, batch: TokenBatch) -> Tensor:
         """Encode tokenised sentences as vectors before any head.
 
+        Args:
+            backbone: The encoder.
+            batch: The tokenised sentences, with special tokens.
+
         Returns:
             The vectors, (rows, hidden).
         """
@@ -119,24 +141,49 @@ class SentencePooling:
 
 
 def first_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-    """Return the state of the first token."""
+    """Return the state of the first token, (rows, hidden).
+
+    Args:
+        hidden: The hidden states of position 0.
+        batch: The packed tokens.
+        pooling: The pooling, not used.
+    """
     return hidden.last
 
 
 def last_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-    """Return the state of the last token, which may be a special token."""
+    """Return the state of the last token, (rows, hidden).
+
+    It can be a special token.
+
+    Args:
+        hidden: The hidden states of all tokens.
+        batch: The packed tokens.
+        pooling: The pooling, not used.
+    """
     return hidden.last.index_select(0, batch.last)
 
 
 def mean(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-    """Return the mean over all tokens.
+    """Return the mean over all tokens, (rows, hidden).
 
     If several hidden states are requested, their mean is used.
+
+    Args:
+        hidden: The hidden states of all tokens.
+        batch: The packed tokens.
+        pooling: The pooling, not used.
     """
     return batch.mean(torch.stack(hidden.states).mean(0) if len(hidden.states) > 1 else hidden.last)
 
 
 def mask(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-    """Return the state of the mask in the template."""
+    """Return the state of the mask token in the template, (rows, hidden).
+
+    Args:
+        hidden: The hidden states of all tokens.
+        batch: The packed tokens, filled into the template.
+        pooling: The pooling with the template.
+    """
     assert pooling.template is not None
     return hidden.last.index_select(0, pooling.template.masks(batch))

@@ -26,18 +26,18 @@ def prepare_encoder(source: Path, out: Path, facts: Mapping[str, str]) -> None:
     placeholders, because every job on an encoder lists them as inputs.
 
     Args:
-        source: the folder of the encoder.
-        out: the folder to write.
-        facts: entries of the record, next to the digests of the files.
+        source: The folder of the encoder.
+        out: The folder to write.
+        facts: Entries of the record in addition to the digests of the files, a dict of strings.
 
     Raises:
-        BadInput: the encoder cannot be read, or the folder contains code (`auto_map`), which is not run.
+        BadInput: If the encoder cannot be loaded, or the folder contains code (`auto_map`), which is not run.
     """
     code = list_code(list_modules(source)[0].place if has_modules(source) else source)
     if code:
         raise BadInput(
-            f"{source}: code of the folder is not run ({', '.join(code)}), so a table would show another encoder;"
-            " remove auto_map to use the classes of transformers"
+            f"{source}: code of the folder is not run ({', '.join(code)}), so the scores would belong to another"
+            " encoder; remove auto_map to use the classes of transformers"
         )
     try:
         _write_transformer(transformer_folder(source), out)

@@ -1,6 +1,6 @@
 """Comparison of the hidden states of an engine with `transformers`.
 
-The library encodes each row by itself.
+`transformers` encodes each row by itself.
 """
 
 import logging
@@ -22,9 +22,16 @@ _LONGEST = 512
 
 
 def probe_rows(backbone: Backbone, padding: int | None) -> list[np.ndarray]:
-    """Return short and long rows of token ids without padding tokens.
+    """Create short and long rows of token ids without padding tokens.
 
     The rows are the same at each call.
+
+    Args:
+        backbone: The encoder.
+        padding: The id of the padding token, or None if there is none.
+
+    Returns:
+        A list of int64 arrays, (length,), sorted by length.
     """
     generator, ids = np.random.default_rng(0), _ids(backbone, padding)
     most = min(backbone.max_length, _LONGEST)
@@ -41,10 +48,15 @@ def _ids(backbone: Backbone, padding: int | None) -> np.ndarray:
 def states_alone(theirs: TransformersBackbone, row: np.ndarray) -> Tensor:
     """Compute the last hidden states of one row with `transformers`.
 
-    There is no padding.
+    Args:
+        theirs: The encoder.
+        row: The token ids, (tokens,), without padding.
 
     Returns:
         The states, (tokens, width).
+
+    Raises:
+        BadInput: If the encoder does not accept a row of this length.
     """
     ids = torch.from_numpy(row)[None]
     with refusing(f"{theirs.model.config.model_type}: transformers cannot encode {len(row)} tokens with it"):
@@ -56,6 +68,9 @@ def is_causal(theirs: TransformersBackbone) -> bool:
     """Return whether the first token of a row ignores later tokens.
 
     This cannot be derived from the family: Gemma is bidirectional with `use_bidirectional_attention`, XLNet always.
+
+    Args:
+        theirs: The encoder.
     """
     training = theirs.training
     theirs.eval()
@@ -68,13 +83,27 @@ def is_causal(theirs: TransformersBackbone) -> bool:
 
 @torch.inference_mode()
 def differs(ours: Backbone, rows: Sequence[np.ndarray], expected: Sequence[Tensor]) -> bool:
-    """Return whether hidden states of a batch differ from expected states."""
+    """Return whether hidden states of a batch differ from expected states.
+
+    Args:
+        ours: The encoder to check.
+        rows: A list of the token ids of each row, (length,).
+        expected: A list of the expected states of each row, (length, width).
+    """
     found = ours(TokenBatch.from_rows(rows)).last
     return not equal(found.numpy(), torch.cat(list(expected)).numpy())
 
 
 def equal(ours: np.ndarray, theirs: np.ndarray) -> bool:
-    """Return whether vectors are equal to rounding, row by row."""
+    """Return whether vectors are equal except for rounding, row by row.
+
+    Args:
+        ours: Vectors, (n, width).
+        theirs: Vectors to compare with, (n, width).
+
+    Returns:
+        True if each difference is at most 1e-5 of the length of the second vector.
+    """
     if ours.shape != theirs.shape:
         return False
     length = np.linalg.norm(theirs, axis=1).clip(1e-6)
@@ -87,11 +116,14 @@ def prove_batches(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[
     Sets `min_length` and `max_length` to the accepted lengths, `alone` to whether padding changes hidden states, and
     `causal` to whether the encoder is causal.
 
+    Args:
+        theirs: The encoder. The three attributes are changed.
+
     Returns:
-        The accepted probe rows and their hidden states.
+        The list of accepted probe rows and the list of their hidden states.
 
     Raises:
-        BadInput: no row is accepted, or states depend on other rows of a batch even without padding.
+        BadInput: If no row is accepted, or states depend on other rows of a batch even without padding.
     """
     training = theirs.training
     theirs.eval()
@@ -101,7 +133,7 @@ def prove_batches(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[
     if theirs.alone and any(_depends_on_its_batch(theirs, *each) for each in zip(rows, states, strict=True)):
         family = theirs.model.config.model_type
         raise BadInput(
-            f"{family}: a sentence's vector depends on the other sentences of its batch; choose another"
+            f"{family}: a sentence's vector depends on other sentences of the batch; use another encoder"
         )
     theirs.train(training)
     return rows, states
@@ -129,7 +161,7 @@ def _measure_lengths(theirs: TransformersBackbone) -> tuple[list[np.ndarray], li
     if longer:
         theirs.max_length = _find_longest(theirs, longest, min(longer))
         family = theirs.model.config.model_type
-        log.info("%s: rows are cut at %d tokens, the longest it accepts", family, theirs.max_length)
+        log.info("%s: rows are truncated at %d tokens, the limit of the encoder", family, theirs.max_length)
     return rows, states
 
 

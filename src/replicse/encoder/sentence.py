@@ -1,7 +1,4 @@
-"""Encoders of sentences.
-
-Each distinct sentence is encoded once, in batches of similar length.
-"""
+"""Encoders of sentences, which encode each distinct sentence once."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,16 +15,18 @@ from replicse.checked import excerpt
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.collapse import describe_collapse
 from replicse.encoder.folders import check_folder, encoder_folder
-from replicse.encoder.heads import SentenceHead, load_head, random_head
+from replicse.encoder.heads import SentenceHead, head_of_pooling
 from replicse.encoder.huggingface import UNLIMITED
 from replicse.encoder.modules import ORIGINAL, has_modules, list_modules, transformer_folder
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.proof import equal
 from replicse.encoder.sentence_transformers import LibraryEncoder, open_library_encoder, read_declared
+from replicse.encoder.splitting import split_rows
 from replicse.encoder.stored import UnusableWeights
-from replicse.encoder.tokenizer import CalledTokenizer, check_length, folder_tokenizer
+from replicse.encoder.tokenizer import CalledTokenizer, check_length, check_vocabulary, folder_tokenizer
 from replicse.errors import BadInput, one_line
 from replicse.registry.encoders import MAX_LENGTH, Engine
 from replicse.registry.poolings import Own, PoolingParameters, pooling_of
@@ -39,10 +38,6 @@ log = logging.getLogger(__name__)
 # Padded tokens of a batch: few on a CPU to fit into the cache, many on a GPU to use it fully.
 BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}
 _TOKENISED_AT_ONCE = 4096
-# The least variance of vectors as a share of their mean square. With this share, vectors differ by a millionth of their
-# length, which is the rounding error of fp32 in a few layers, and scores would depend on rounding. The smallest share
-# in the embedded and compact studies is 0.18, and 1e-8 for a random encoder with an untrained projector.
-COLLAPSED = 1e-12
 # Number of batches after which glibc returns freed memory to the system, because batches of other shapes cannot reuse
 # it: 600 of 1,040 MiB for the seven STS sets at 6x384. Mapping each block separately would cost a quarter of the time.
 _GIVEN_BACK_EVERY = 16
@@ -55,12 +50,17 @@ class SentenceEncoder:
     for an uncased encoder) share a vector. Vectors are cached; call `forget` after the weights have changed.
 
     Args:
-        backbone: the encoder.
-        head: the sentence head, used if the pooling has a head.
-        tokenizer: the tokenizer, or the path of a tokenizer.json.
-        pooling: the pooling.
-        max_length: the number of tokens to truncate rows to.
-        normalised: whether to normalise vectors.
+        backbone: The transformer.
+        head: The sentence head. It is used only if the pooling has a head.
+        tokenizer: The tokenizer, or the path of a tokenizer.json.
+        pooling: The parameters of the pooling.
+        max_length: The number of tokens at which rows are truncated. Default: 512.
+        normalised: Whether vectors are scaled to length 1. Default: False.
+
+    Examples:
+        >>> encoder = replicse.Encoder.open("bert-base-uncased", pooling="mean")
+        >>> encoder(["A man is playing a guitar."]).shape
+        (1, 768)
     """
 
     def __init__(
@@ -81,13 +81,7 @@ class SentenceEncoder:
         check_length(max_length, special)
         self.read = SentencePooling(pooling, backbone, self.tokenizer)
         self.tokenizer.enable_truncation(self.read.max_sentence_tokens(self.max_length))
-        # Ids may have gaps, so the largest id counts and not the number of tokens.
-        largest = max(self.tokenizer.get_vocab().values(), default=0)
-        if largest >= backbone.vocabulary:
-            raise BadInput(
-                f"{backbone.tokenizer_file.parent}: the tokenizer has token ids up to {largest}, but the encoder"
-                f" knows {backbone.vocabulary}; use the tokenizer that belongs to the encoder"
-            )
+        check_vocabulary(self.tokenizer, backbone.vocabulary, backbone.tokenizer_file.parent)
         self.device, self.dtype = backbone.device, next(backbone.parameters()).dtype
         self.batch_tokens = BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
         self._batches = 0
@@ -106,25 +100,21 @@ class SentenceEncoder:
         """Load the encoder of a folder or a hub id in fp32.
 
         Args:
-            folder_or_hub_id: a folder of transformers, sentence-transformers, peft or model2vec, or a hub id
-                (`name/model[@revision]`).
-            pooling: the pooling of the transformer. Default (or "own"): the modules of a sentence-transformers folder,
-                `cls` for other folders.
-            max_length: the number of tokens to truncate rows to; default: the value in the folder, at most
-                512 with a pooling.
-            device: the device; default: the first GPU if there is one.
-            engine: `auto`, or the engine to use.
+            folder_or_hub_id: A folder in the format of transformers, sentence-transformers, peft or
+                model2vec, or a hub id (`name/model[@revision]`).
+            pooling: A name (`cls`, `mean`, ...) or a dict with parameters such as a template. Default (or
+                "own"): the modules of a sentence-transformers folder, `cls` for other folders.
+            max_length: The number of tokens at which rows are truncated. Default: the value in the folder, at
+                most 512 with a pooling.
+            device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
+            engine: The engine to use. Default: "auto".
 
         Returns:
-            The encoder, a LibraryEncoder if only sentence-transformers can compute it.
+            The encoder. It is a LibraryEncoder if only sentence-transformers can compute the vectors.
 
         Raises:
-            BadInput: the pooling needs a head that is not stored, or no engine can load the folder.
-
-        Example:
-            >>> encoder = SentenceEncoder.open("my-encoder", pooling="mean")
-            >>> encoder.encode(["A man is playing a guitar."]).shape
-            (1, 384)
+            BadInput: If the pooling needs a head that is not stored, or no engine can load the folder.
+            MissingData: If the folder or the hub id does not exist (a kind of BadInput).
         """
         folder = encoder_folder(folder_or_hub_id)
         named = pooling_of(pooling) if pooling else None
@@ -134,9 +124,10 @@ class SentenceEncoder:
         if named is None and has_modules(original):
             check_folder(folder)
             return cls._open_declared(original, max_length, device, engine)
-        if original != folder and named == pooling_of("cls"):
-            # "cls" is the default of a row in a study.
-            raise BadInput(f"{folder}: declares a pooling of its own; write pooling: own, or another by name")
+        if original != folder and named == pooling_of("cls"):  # the default of a row in a study
+            raise BadInput(
+                f"{folder}: the folder declares a pooling; use pooling: own, or the name of another"
+            )
         if named is not None and has_modules(folder):
             log.info("%s: using pooling %s (--pooling), not the folder's modules.json", folder, named)
         transformer = transformer_folder(folder)
@@ -159,12 +150,13 @@ class SentenceEncoder:
             backbone.special = special
         if backbone.unread:
             first, more = backbone.unread[0], len(backbone.unread) - 1
-            log.info(
-                "%s: not read, next to the encoder: %s%s", folder, first, f" and {more} more" * (more > 0)
-            )
+            others = f" and {more} more" if more else ""
+            log.info("%s: ignoring weights outside the encoder: %s%s", folder, first, others)
         backbone.to(device_for(device))
         if max_length is not None and max_length > backbone.max_length:
-            log.info("%s: rows are cut at its %d positions", folder, backbone.max_length)
+            log.info(
+                "%s: rows are truncated at %d tokens, the limit of the encoder", folder, backbone.max_length
+            )
         length = min(MAX_LENGTH, longest) if max_length is None else max_length
         encoder = cls(backbone, None, tokenizer, pooling, length, normalised)
         encoder._open_head(folder)
@@ -181,20 +173,21 @@ class SentenceEncoder:
         """Load a folder of modules with an engine or sentence-transformers."""
         library = open_library_encoder(folder, str(device_for(device)), max_length)
         first = list_modules(folder)[0].kind
+        why = f"the first module is {first}"
+        if first == "Transformer":
+            why = "no engine computes the same vectors"
         try:
             encoder = cls._open_equal(folder, library, device, engine) if first == "Transformer" else None
             if encoder is not None:
                 return encoder
-            why = "no engine gives its vectors" if first == "Transformer" else f"its first module is {first}"
         except UnusableWeights:
             raise
-        # All errors: the library can encode the probe, so it is used instead.
-        except Exception as error:
+        except Exception as error:  # the library can encode the probe, so it is used instead
             why = one_line(error)
         if engine != "auto":
-            raise BadInput(f"{folder}: engine {engine} cannot read it ({why}); leave the engine out")
-        alone = ", each sentence alone, because padding changes its vectors" * library.alone
-        log.info("%s is read by sentence-transformers%s: %s", folder, alone, why)
+            raise BadInput(f"{folder}: engine {engine} cannot load it ({why}); remove the engine")
+        alone = ", one sentence at a time, because padding changes the vectors" * library.alone
+        log.info("%s: using sentence-transformers%s: %s", folder, alone, why)
         return library
 
     @classmethod
@@ -203,8 +196,7 @@ class SentenceEncoder:
     ) -> "SentenceEncoder | None":
         """Load an encoder if an engine computes the vectors of the library.
 
-        Returns None if there is no such engine. Weights are loaded in any case, because the library does not report
-        weights that do not fit.
+        Weights are always loaded, because the library does not report weights that do not fit.
         """
         declared = read_declared(library.model)
         transformer = transformer_folder(folder)
@@ -225,11 +217,17 @@ class SentenceEncoder:
     def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Load the weights of another checkpoint of the same run.
 
-        Tokens stay cached.
+        Cached vectors are removed, cached tokens are kept.
 
         Args:
-            folder: the folder of the checkpoint.
-            head_seed: the seed of a random head, which is not part of a checkpoint.
+            folder: The folder of the checkpoint.
+            head_seed: The seed of a random head, which is not part of a checkpoint. Default: 0.
+
+        Raises:
+            BadInput: If the checkpoint or the head cannot be loaded.
+
+        Examples:
+            >>> encoder.reload(Path("runs/first/last"))
         """
         self.backbone.load_state_dict(open_backbone(folder, self.backbone.engine).state_dict())
         self._open_head(folder, head_seed)
@@ -237,44 +235,53 @@ class SentenceEncoder:
 
     def _open_head(self, folder: Path, seed: int = 0) -> None:
         """Load or initialise the head of the pooling."""
-        hidden, kind = self.backbone.hidden, self.pooling.head
-        if kind == "random":
-            self.head = random_head(hidden, seed).to(self.device)
-        elif kind:
-            head = load_head(folder)
-            if head is None:
-                raise BadInput(
-                    f"{folder}: no head (pooler.dense) is stored there; choose a pooling without, such as cls"
-                )
-            if head.inputs != hidden:
-                raise BadInput(
-                    f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; it is of another one"
-                )
+        if self.pooling.head:
+            head = head_of_pooling(folder, self.pooling.head, self.backbone.hidden, seed)
             self.head = head.to(self.device)
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
         """Encode sentences, or one string, as float32 vectors.
 
         Args:
-            sentences: the sentences, or a string.
+            sentences: A list of n sentences, or one string.
 
         Returns:
-            The vectors, (n, width), in the order of the sentences; (width,) for a string.
+            The vectors, (n, width), float32, in the order of the sentences; (width,) for a string.
+
+        Raises:
+            BadInput: If a sentence has too few tokens, or is longer than a pooling with padding.
+
+        Examples:
+            >>> encoder.encode("A man is playing a guitar.").shape
+            (768,)
         """
         return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Encode sentences as float32 vectors (n, width), in their order."""
+        """Encode sentences in their order.
+
+        Args:
+            sentences: A list of n sentences.
+
+        Returns:
+            The vectors, (n, width), float32.
+        """
         self.prepare(sentences)
         return np.stack([self._vectors[self._tokens[sentence]] for sentence in sentences])
 
     def prepare(self, sentences: Iterable[str]) -> None:
         """Encode all sentences without a cached vector, sorted by length.
 
-        If several suites need vectors, call this once with the sentences of all suites.
+        If several suites use the encoder, call this once with the sentences of all suites.
 
         Args:
-            sentences: the sentences; repeated sentences are encoded once.
+            sentences: The sentences; repeated sentences are encoded once.
+
+        Raises:
+            BadInput: As `encode`.
+
+        Examples:
+            >>> encoder.prepare(["A sentence.", "Another sentence."])
         """
         distinct = list(dict.fromkeys(sentences))
         self._tokenise([sentence for sentence in distinct if sentence not in self._tokens])
@@ -285,10 +292,17 @@ class SentenceEncoder:
         """Return the token ids of each sentence with special tokens.
 
         Args:
-            sentences: the sentences.
+            sentences: The sentences.
 
         Returns:
-            An int32 array for each sentence, truncated to the maximum length.
+            A list of int32 arrays, (length,), truncated to the maximum length.
+
+        Raises:
+            BadInput: If a sentence has too few tokens.
+
+        Examples:
+            >>> len(encoder.rows(["A sentence."])[0])  # with [CLS] and [SEP]
+            5
         """
         wanted = list(sentences)
         self._tokenise([sentence for sentence in dict.fromkeys(wanted) if sentence not in self._tokens])
@@ -297,30 +311,33 @@ class SentenceEncoder:
     def forget(self) -> None:
         """Clear cached vectors after a change of the weights.
 
-        Tokens stay cached.
+        Examples:
+            >>> encoder.forget()
         """
         self._vectors.clear()
 
     def clear(self) -> None:
-        """Clear cached vectors and tokens to save memory."""
+        """Clear cached vectors and tokens to save memory.
+
+        Examples:
+            >>> encoder.clear()
+        """
         self.forget()
         self._tokens.clear()
 
     def collapsed(self) -> str:
         """Return an error message if all cached vectors are equal.
 
-        Differences by rounding are ignored. Returns an empty string if the vectors differ.
+        Differences by rounding are ignored.
+
+        Returns:
+            A string, empty if the vectors differ.
+
+        Examples:
+            >>> encoder.collapsed()
+            ''
         """
-        vectors = np.array([*self._vectors.values()], dtype=np.float64)
-        if len(vectors) < 2 or not np.isfinite(vectors).all():
-            return ""  # scores of vectors that are not finite have their own errors
-        spread = vectors.var(axis=0).sum() / max((vectors**2).sum(axis=1).mean(), np.finfo(float).tiny)
-        if spread >= COLLAPSED:
-            return ""
-        return (
-            f"the encoder has collapsed, the vectors of {len(vectors):,} sentences are one (their variance is"
-            f" {spread:.0e} of their mean square)"
-        )
+        return describe_collapse(np.array([*self._vectors.values()], dtype=np.float64))
 
     def _tokenise(self, sentences: list[str]) -> None:
         for start in range(0, len(sentences), _TOKENISED_AT_ONCE):
@@ -333,7 +350,7 @@ class SentenceEncoder:
                     if least > 1:
                         problem = f"{len(encoding.ids)} tokens, of at least {least},"
                     raise BadInput(
-                        f"the text {excerpt(sentence)} has {problem} for this tokenizer; leave it out"
+                        f"the text {excerpt(sentence)} has {problem} for this tokenizer; remove it"
                     )
                 self._tokens[sentence] = np.asarray(encoding.ids, dtype=np.int32).tobytes()
 
@@ -355,25 +372,22 @@ class SentenceEncoder:
     def batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
         """Split length-sorted rows into batches of limited padded size.
 
-        The padded size is at most `batch_tokens`. A batch that is at least half full ends before longer rows, because
-        rows of equal length need no padding. If padding changes vectors, every batch has rows of equal length.
+        The padded size is at most `batch_tokens`. A batch that is at least half full ends before longer rows,
+        because rows of equal length need no padding. If padding changes vectors, every batch has rows of
+        equal length.
 
         Args:
-            rows: the token ids of each row, sorted by length.
-        """
-        return follow_encoding(self._split_rows(rows), sum(map(len, rows)))
+            rows: A list of the token ids of each row, (length,), sorted by length.
 
-    def _split_rows(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
-        start, least = 0, self.pooling.padded_to
-        lengths = [max(len(row), least) for row in rows]
-        for stop, following in enumerate(lengths[1:], 1):
-            size, longest = stop - start, lengths[stop - 1]
-            is_full = (size + 1) * following > self.batch_tokens
-            may_end = self.backbone.alone or 2 * size * longest >= self.batch_tokens
-            if is_full or (following > longest and may_end):
-                yield rows[start:stop]
-                start = stop
-        yield rows[start:]
+        Returns:
+            An iterator over lists of rows. It logs the progress.
+
+        Examples:
+            >>> [len(batch) for batch in encoder.batches(encoder.rows(sentences))]
+            [2]
+        """
+        parts = split_rows(rows, self.batch_tokens, self.pooling.padded_to, self.backbone.alone)
+        return follow_encoding(parts, sum(map(len, rows)))
 
     def _encode_batch(self, rows: list[np.ndarray]) -> Tensor:
         batch = TokenBatch.from_rows(rows).to(self.device)

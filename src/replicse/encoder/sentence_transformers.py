@@ -30,7 +30,12 @@ _BATCH_SIZE = 32  # the library's default
 
 @dataclass(frozen=True)
 class Declared:
-    """The pooling of a folder by our name, and whether vectors are normalised."""
+    """The pooling that a folder declares.
+
+    Attributes:
+        pooling: The name of our pooling, such as "mean".
+        normalised: Whether vectors are scaled to length 1.
+    """
 
     pooling: str
     normalised: bool
@@ -39,9 +44,16 @@ class Declared:
 class LibraryEncoder(CallableVectors):
     """An encoder of sentences by sentence-transformers.
 
-    It is used if no engine of this package computes the same vectors. Each distinct sentence is encoded once. `texts`
-    are the probe sentences that the model can encode, and `expected` contains their vectors when encoded one by one. If
-    padding changes vectors (`alone`), the batch size is 1.
+    It is used if no engine of this package computes the same vectors. Each distinct sentence is encoded once.
+
+    Args:
+        model: A `SentenceTransformer`.
+        name: The name in error messages.
+
+    Attributes:
+        texts: The list of probe sentences that the model can encode.
+        expected: The vectors of the probe sentences, encoded one by one, (n, width).
+        alone: Whether padding changes vectors, so that the batch size is 1.
     """
 
     pooling = None
@@ -64,19 +76,19 @@ class LibraryEncoder(CallableVectors):
         """Encode sentences, or one string, as float32 vectors.
 
         Args:
-            sentences: the sentences, or a string.
+            sentences: A list of n sentences, or one string.
 
         Returns:
-            The vectors, (n, width), in the order of the sentences; (width,) for a string.
+            The vectors, (n, width), float32, in the order of the sentences; (width,) for a string.
         """
         return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
 
     def _encode_batch(self, sentences: Sequence[str]) -> np.ndarray:
         """Return the library's float32 vectors, (n, width)."""
         kinds = [_kind(module) for module in self.model]
-        problem = f"{self.name}: sentence-transformers cannot encode with its modules {', '.join(kinds)}"
+        problem = f"{self.name}: sentence-transformers cannot encode with the modules {', '.join(kinds)}"
         no_pooling = kinds[0] == "Transformer" and "Pooling" not in kinds
-        with refusing(problem, "there is no Pooling among them: give --pooling" if no_pooling else ""):
+        with refusing(problem, "there is no Pooling; use --pooling" if no_pooling else ""):
             vectors: np.ndarray = self.model.encode(
                 list(sentences),
                 batch_size=self.batch_size,
@@ -110,31 +122,32 @@ class LibraryEncoder(CallableVectors):
 
 
 def open_library_encoder(folder: Path, device: str, max_length: int | None) -> LibraryEncoder:
-    """Load the encoder of a folder in fp32.
+    """Load the encoder of a folder in fp32 with sentence-transformers.
 
     Args:
-        folder: a folder with modules.json, or of model2vec.
-        device: the device to compute on.
-        max_length: the number of tokens to truncate rows to, limited by the positions; default: set by the folder.
+        folder: A folder with modules.json, or of model2vec.
+        device: The device to use, such as "cpu".
+        max_length: The number of tokens at which rows are truncated, limited by the positions. None for the
+            value in the folder.
 
     Raises:
-        BadInput: not a sentence encoder, or the library cannot load it or encode with it.
+        BadInput: If it is not a sentence encoder, or sentence-transformers cannot load it or encode with it.
     """
     file = folder / SETTINGS
     stated = read_json(file) if file.is_file() else {}
     if isinstance(stated, dict) and stated.get("model_type") not in (None, KIND):
         # The library would average the tokens of a cross-encoder or a sparse encoder.
         raise BadInput(
-            f'{file}: model_type is {excerpt(stated["model_type"])}; expected "{KIND}", or give --pooling'
+            f'{file}: model_type is {excerpt(stated["model_type"])}; expected "{KIND}", or use --pooling'
         )
     check_modules(folder)
-    problem = f"{folder}: sentence-transformers cannot open it"
+    problem = f"{folder}: sentence-transformers cannot load it"
     code: list[str] = []
     for module in list_modules(folder):
         code += list_code(module.place)
-    remedy = (
-        f"code of the folder is not run ({', '.join(code)})" if code else f"copy all that {MODULES} names"
-    )
+    remedy = f"copy all folders that {MODULES} lists"
+    if code:
+        remedy = f"code of the folder is not run ({', '.join(code)})"
     with refusing(problem, remedy), name_broken_json(folder):
         model = _load_model(folder, device)
     _cut_rows(model, folder, max_length)
@@ -144,8 +157,11 @@ def open_library_encoder(folder: Path, device: str, max_length: int | None) -> L
 def read_declared(model: Any) -> Declared | None:
     """Return the pooling that a model declares.
 
+    Args:
+        model: A `SentenceTransformer`.
+
     Returns:
-        The pooling by our name, or None if there is no such pooling or the model has further modules.
+        The pooling by our name. None if we have no such pooling or the model has further modules.
     """
     kinds = [_kind(module) for module in model]
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
@@ -179,14 +195,14 @@ def _cut_rows(model: Any, folder: Path, max_length: int | None) -> None:
     The number of positions limits it.
 
     Raises:
-        BadInput: no token fits into the length, or the encoder does not cut rows (static embeddings).
+        BadInput: If no token fits into the length, or the encoder does not cut rows (static embeddings).
     """
     stated = model.max_seq_length
     if stated is None or math.isinf(stated):
         if max_length is None:
             return
         raise BadInput(
-            f"{folder}: max_length is {max_length}, but {_kind(model[0])} does not cut rows; leave it out"
+            f"{folder}: max_length is {max_length}, but {_kind(model[0])} does not truncate rows; remove max_length"
         )
     if max_length is not None:
         model.max_seq_length = max_length
@@ -199,7 +215,7 @@ def _cut_rows(model: Any, folder: Path, max_length: int | None) -> None:
             continue
         most = longest_row(part.auto_model)
         if part.max_seq_length > most:
-            log.info("%s: rows are cut at its %d positions", folder, most)
+            log.info("%s: rows are truncated at %d tokens, the limit of the encoder", folder, most)
             part.max_seq_length = most
 
 

@@ -39,35 +39,44 @@ Names = Mapping[str, tuple[str, ...]]
 class UnusableWeights(BadInput):
     """Weights that would give wrong vectors without an error.
 
-    For example, weights are quantised or do not fit the configuration.
+    For example, the weights are quantised or do not fit the configuration.
     """
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return the content of an encoder's config.json.
+    """Load an encoder's config.json.
+
+    Args:
+        folder: The encoder folder.
+
+    Returns:
+        The content, a dict.
 
     Raises:
-        MissingData: if the file does not exist.
-        BadInput: if it does not contain a dict.
+        MissingData: If the file does not exist.
+        BadInput: If it does not contain a dict.
     """
     file = Path(folder) / CONFIG
     if not file.is_file():
         check_is_encoder(Path(folder))
-        check_there(file, "name a folder with a Hugging Face encoder")
+        check_there(file, "specify a folder with a Hugging Face encoder")
     config = read_json(file)
     if not isinstance(config, dict):
-        raise BadInput(f"{file}: no mapping; name a folder with a Hugging Face encoder")
+        raise BadInput(f"{file}: expected a dict; specify a folder with a Hugging Face encoder")
     return config
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the files of an encoder's weights.
+    """List the files of an encoder's weights.
+
+    Args:
+        folder: The encoder folder.
 
     Returns:
-        A single file, or an index and the parts that it names.
+        A list of a single file, or of an index and the parts in the index.
 
     Raises:
-        MissingData: there is no such file; the error names weights in another format.
+        MissingData: If there is no such file. The error names weights in another format.
     """
     places: list[Path] = []
     for name in READABLE:
@@ -86,31 +95,40 @@ def _describe_missing_weights(folder: Path) -> str:
     files = [*folder.glob("*.*"), *folder.glob("*/*.*")]
     others = sorted(file for file in files if file.suffix in OTHER_FORMATS)
     if not others:
-        return f"{folder}: neither {' nor '.join(READABLE)} is there, nor parts with an index"
+        return f"{folder}: no weights ({' or '.join(READABLE)}, or parts with an index)"
     formats = sorted({OTHER_FORMATS[file.suffix] for file in others})
     return (
-        f"{folder}: its weights are there only as {' and '.join(formats)} ({others[0].relative_to(folder)}), but"
-        f" {' and '.join(READABLE)} are read; save the encoder in one of these formats"
+        f"{folder}: the weights are only in the format {' and '.join(formats)} ({others[0].relative_to(folder)});"
+        f" save the encoder as {' or '.join(READABLE)}"
     )
 
 
 def check_weights(folder: Path) -> None:
-    """Raise BadInput if a folder has no weights that can be loaded.
+    """Raise an error if a folder has no weights that can be loaded.
 
-    This includes weights that are quantised according to config.json.
+    Args:
+        folder: The encoder folder.
+
+    Raises:
+        MissingData: If there are no files of weights.
+        UnusableWeights: If the weights are quantised according to config.json.
     """
     settings = read_config(folder).get("quantization_config")
     if settings:
         method = settings.get("quant_method", "a quantiser") if isinstance(settings, Mapping) else settings
         raise UnusableWeights(
-            f"{folder / CONFIG}: quantization_config says that the weights are quantised ({method}); expected 16 to"
-            " 64-bit floating point, so name the encoder that was quantised"
+            f"{folder / CONFIG}: the weights are quantised according to quantization_config ({method}); expected 16 to"
+            " 64-bit floating point; specify the original encoder"
         )
     weight_files(folder)
 
 
 def has_weights(folder: Path) -> bool:
-    """Return whether a folder contains weights of an encoder."""
+    """Return whether a folder contains weights of an encoder.
+
+    Args:
+        folder: The encoder folder.
+    """
     try:
         return bool(weight_files(folder))
     except MissingData:
@@ -122,16 +140,19 @@ def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
 
     The prefix `module.` of DistributedDataParallel is removed.
 
+    Args:
+        folder: The encoder folder.
+
     Returns:
-        The file of weights, or the index of several files, and the tensors by name.
+        The file of the weights, or the index if there are several files, and a dict of the tensors by name.
 
     Raises:
-        MissingData: if a file of weights does not exist.
+        MissingData: If a file of weights does not exist.
     """
     file, *parts = weight_files(folder)
     stored: dict[str, Tensor] = {}
     for part in parts or [file]:
-        check_there(part, f"copy all parts that {file.name} names")
+        check_there(part, f"copy all parts that {file.name} lists")
         stored |= read_tensors(part)
     if stored and all(name.startswith("module.") for name in stored):
         stored = {name.removeprefix("module."): value for name, value in stored.items()}
@@ -139,13 +160,20 @@ def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
 
 
 def read_tensors(file: Path) -> dict[str, Tensor]:
-    """Load the tensors of a safetensors or PyTorch file by name.
+    """Load the tensors of a safetensors or PyTorch file.
 
     If the file is a checkpoint with a `state_dict`, only the tensors of the `state_dict` are returned.
 
+    Args:
+        file: The file.
+
+    Returns:
+        A dict from names to tensors on the CPU.
+
     Raises:
-        BadInput: the file cannot be loaded.
-        UnusableWeights: weights are not floating-point numbers, such as the weights of a quantised encoder.
+        BadInput: If the file cannot be loaded.
+        UnusableWeights: If weights are not floating-point numbers, such as the weights of a quantised
+            encoder.
     """
     check_fetched(file)
     try:
@@ -156,41 +184,50 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
             stored = torch.load(file, map_location="cpu", weights_only=True)
     except UnpicklingError:
         raise BadInput(
-            f"{file}: cannot be read as tensors: it holds pickled Python objects, perhaps a module itself; save its"
-            " state_dict, as torch.save(model.state_dict(), file)"
+            f"{file}: contains pickled Python objects, possibly a module, and not only tensors; save a state_dict with"
+            " torch.save(model.state_dict(), file)"
         ) from None
     # The readers of two formats raise errors of many classes for a broken file.
     except Exception as error:
         why = one_line(error)
-        raise BadInput(f"{file}: cannot be read ({why}); it is cut, or of another format") from None
+        raise BadInput(
+            f"{file}: cannot be loaded ({why}); the file is truncated or has another format"
+        ) from None
     if isinstance(stored, Mapping):
         nested = (stored[name] for name in STATE_DICTS if isinstance(stored.get(name), Mapping))
         stored = next(nested, stored)
     if not isinstance(stored, Mapping):
-        raise BadInput(f"{file}: a {type(stored).__name__}, not tensors by name; save a state_dict")
+        raise BadInput(f"{file}: contains a {type(stored).__name__}, not tensors by name; save a state_dict")
     tensors = {name: value for name, value in stored.items() if torch.is_tensor(value)}
     for name, value in tensors.items():
         if not isinstance(name, str):
-            raise BadInput(f"{file}: the key {excerpt(name)} is no name of a weight; save a state_dict")
+            raise BadInput(f"{file}: the key {excerpt(name)} is not the name of a weight; save a state_dict")
         # Counts, numbers of positions, and the rows of shared embeddings (model2vec) are not weights.
         is_other = value.dim() == 0 or name.endswith("_ids") or name == "mapping"
         if value.layout != torch.strided or not (value.dtype in KINDS or is_other):
             kind = f"{value.dtype if value.layout == torch.strided else value.layout}".removeprefix("torch.")
             raise UnusableWeights(
-                f'{file}: "{name}" is {kind}; expected 16 to 64-bit floating point, not quantised'
+                f'{file}: "{name}" is {kind}; expected 16 to 64-bit floating point, not quantised weights'
             )
     return tensors
 
 
 def check_finite(module: nn.Module, place: Path) -> None:
-    """Raise BadInput if a weight is not finite.
+    """Raise an error if a weight is not finite.
 
     Every score would be undefined.
+
+    Args:
+        module: The module to check.
+        place: The file or folder, for the message.
+
+    Raises:
+        BadInput: If a weight is NaN or infinite.
     """
     for name, value in module.state_dict().items():
         if value.is_floating_point() and not value.isfinite().all():
             raise BadInput(
-                f'{place}: "{name}" holds NaN or infinite numbers, so that no score is defined; choose another'
+                f'{place}: "{name}" contains NaN or infinite values, so scores are undefined; use another'
                 " checkpoint"
             )
 
@@ -198,25 +235,30 @@ def check_finite(module: nn.Module, place: Path) -> None:
 def weight_and_bias(ours: str, *theirs: str) -> dict[str, tuple[str, ...]]:
     """Return the names of weight and bias of a module in checkpoints.
 
-    The keys of the dict are our names.
+    Args:
+        ours: Our name of the module.
+        *theirs: The names of the module in a checkpoint, several if their weights are concatenated.
+
+    Returns:
+        A dict from our names to their names.
     """
-    return {
-        f"{ours}.weight": tuple(f"{name}.weight" for name in theirs),
-        f"{ours}.bias": tuple(f"{name}.bias" for name in theirs),
-    }
+    names: dict[str, tuple[str, ...]] = {}
+    for part in ("weight", "bias"):
+        names[f"{ours}.{part}"] = tuple(f"{name}.{part}" for name in theirs)
+    return names
 
 
 def load_weights(module: nn.Module, names: Names, stored: Mapping[str, Tensor], file: Path) -> None:
     """Load stored weights into a module on the meta device.
 
     Args:
-        module: the module.
-        names: names of stored weights, by the names of the module's weights.
-        stored: stored weights by name; torch.cat copies them out of the memory-mapped file.
-        file: the file, for errors.
+        module: The module.
+        names: A dict from the names of the module's weights to names of stored weights.
+        stored: A dict from names to stored weights. They are copied, because the file is memory-mapped.
+        file: The file, for error messages.
 
     Raises:
-        BadInput: if a weight is missing or has another shape.
+        BadInput: If a weight is missing or has another shape.
     """
     shapes = {name: value.shape for name, value in module.state_dict().items()}
     values = {}
@@ -224,11 +266,11 @@ def load_weights(module: nn.Module, names: Names, stored: Mapping[str, Tensor], 
         rows, *rest = shapes[ours]
         for name in theirs:
             if name not in stored:
-                raise BadInput(f'{file}: no weight "{name}", which an encoder of this config.json has')
+                raise BadInput(f'{file}: no weight "{name}", which config.json requires')
             if stored[name].shape != (rows // len(theirs), *rest):
                 shape = tuple(stored[name].shape)
                 raise BadInput(
-                    f'{file}: "{name}" has shape {shape}, which config.json contradicts; fix either'
+                    f'{file}: "{name}" has shape {shape}, which contradicts config.json; correct one of them'
                 )
         values[ours] = torch.cat([stored[name].float() for name in theirs])
     module.load_state_dict(values, assign=True)
@@ -237,7 +279,12 @@ def load_weights(module: nn.Module, names: Names, stored: Mapping[str, Tensor], 
 def export_weights(module: nn.Module, names: Names) -> dict[str, Tensor]:
     """Return copies of a module's weights by their checkpoint names.
 
-    The copies are float32 on the CPU.
+    Args:
+        module: The module.
+        names: A dict from the names of the module's weights to names in a checkpoint.
+
+    Returns:
+        A dict from names in a checkpoint to float32 tensors on the CPU.
     """
     weights = module.state_dict()
     exported: dict[str, Tensor] = {}
@@ -250,8 +297,13 @@ def export_weights(module: nn.Module, names: Names) -> dict[str, Tensor]:
 def save_tensors(file: Path, tensors: Mapping[str, Tensor], **metadata: str) -> None:
     """Write tensors as safetensors atomically.
 
+    Args:
+        file: The file to write.
+        tensors: A dict from names to tensors.
+        **metadata: Strings for the header of the file.
+
     Raises:
-        Failed: if the disk is full.
+        Failed: If the disk is full.
     """
     with atomic_write(file) as temporary:
         try:
@@ -270,6 +322,13 @@ def write_folder(
     """Write weights, config.json and a copy of the tokenizer.
 
     If the tokenizer has no settings, default settings are written.
+
+    Args:
+        folder: The folder to create.
+        weights: A dict from names to tensors.
+        config: The content of config.json, a dict.
+        tokenizer_file: The tokenizer.json to copy, with tokenizer_config.json next to it if it exists.
+        max_length: The maximum number of tokens of a row in default settings.
     """
     save_tensors(folder / WEIGHTS, weights, format="pt")
     with atomic_write(folder / TOKENIZER) as temporary:

@@ -33,6 +33,10 @@ class Classifier(nn.Module):
     """A linear layer on the vectors of one or two sentences.
 
     The vectors of two sentences are concatenated.
+
+    Args:
+        settings: The parameters of the head.
+        width: The size of the sentence vectors.
     """
 
     def __init__(self, settings: ClassifierHead, width: int) -> None:
@@ -43,11 +47,25 @@ class Classifier(nn.Module):
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, *vectors: Tensor) -> Tensor:
-        """Return logits, (rows, classes)."""
+        """Compute the logits of the classes.
+
+        Args:
+            *vectors: The vectors of one or two sentences, (rows, width) each.
+
+        Returns:
+            The logits, (rows, classes).
+        """
         return self.linear(torch.cat(vectors, dim=-1))
 
     def label(self, *vectors: Tensor) -> Tensor:
-        """Return the most likely class of each row, (rows,)."""
+        """Return the most likely class of each row.
+
+        Args:
+            *vectors: The vectors of one or two sentences, (rows, width) each.
+
+        Returns:
+            The classes, (rows,), int64.
+        """
         logits = self(*vectors)
         return (logits[:, 0] > 0).long() if self.settings.classes == 1 else logits.argmax(-1)
 
@@ -60,18 +78,38 @@ class Similarity(nn.Module):
         self.settings = settings
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
-        """Return ratings, (rows,)."""
+        """Compute ratings from 0 to 5.
+
+        Args:
+            first: The vectors of the first sentences, (rows, width).
+            second: The vectors of the second sentences, (rows, width).
+
+        Returns:
+            The ratings, (rows,).
+        """
         return RATED * scale_cosines(F.cosine_similarity(first, second, dim=-1), self.settings.scaling)
 
 
 def head_settings(head: nn.Module) -> TaskHeadParameters:
-    """Return the parameters of a head."""
+    """Return the parameters of a head.
+
+    Args:
+        head: A classifier or similarity head.
+    """
     assert isinstance(head, Classifier | Similarity)
     return head.settings
 
 
 def scale_cosines(cosine: Tensor, scaling: str) -> Tensor:
-    """Scale cosines to the range 0 to 1 (see `SimilarityHead`)."""
+    """Scale cosines to the range 0 to 1 (see `SimilarityHead`).
+
+    Args:
+        cosine: Cosines, of any shape.
+        scaling: The name of the scaling, such as "linear".
+
+    Raises:
+        ValueError: If the scaling is unknown.
+    """
     match scaling:
         case "sigmoid":
             return cosine.sigmoid()
@@ -87,24 +125,32 @@ def scale_cosines(cosine: Tensor, scaling: str) -> Tensor:
 
 
 def make_task_head(settings: TaskHeadParameters, width: int) -> nn.Module:
-    """Create a head with random weights for sentence vectors of size `width`."""
+    """Create a head with random weights.
+
+    Args:
+        settings: The parameters of the head.
+        width: The size of the sentence vectors.
+    """
     if isinstance(settings, ClassifierHead):
         return Classifier(settings, width)
     return Similarity(settings, width)
 
 
 def collect_task_heads(terms: Iterable[TermParameters], width: int, kept: nn.ModuleDict) -> nn.ModuleDict:
-    """Return a head for each task of some terms, by task.
+    """Return a head for each task of some terms.
 
-    This is the head to keep if there is one, otherwise a new head.
+    If `kept` contains a head of the task, it is used; otherwise a new head is created.
 
     Args:
-        terms: the terms of a run.
-        width: size of the sentence vectors.
-        kept: heads to keep, by task.
+        terms: The parameters of the terms of a run.
+        width: The size of the sentence vectors.
+        kept: Heads to keep, by task.
+
+    Returns:
+        A dict of modules by task.
 
     Raises:
-        BadInput: if two terms need different heads of a task, or the head to keep has other parameters.
+        BadInput: If two terms need different heads of a task, or the head to keep has other parameters.
     """
     heads = nn.ModuleDict()
     for term in terms:
@@ -114,12 +160,12 @@ def collect_task_heads(terms: Iterable[TermParameters], width: int, kept: nn.Mod
         task = term.task
         if task in heads and head_settings(heads[task]) != settings:
             raise BadInput(
-                f"objective: two terms want different heads of task {task}; name one of them otherwise"
+                f"objective: two terms require different heads of task {task}; use another task name for one of them"
             )
         if task in kept and head_settings(kept[task]) != settings:
             raise BadInput(
-                f"objective: the head to keep of task {task} is a {head_settings(kept[task]).plain()}, not a"
-                f" {settings.plain()}; take init.keep_head away from the run or fix its term {term.term}"
+                f"objective: the stored head of task {task} is {head_settings(kept[task]).plain()}, not"
+                f" {settings.plain()}; remove init.keep_head from the run or correct the term {term.term}"
             )
         if task not in heads:
             heads[task] = kept[task] if task in kept else make_task_head(settings, width)
@@ -127,7 +173,12 @@ def collect_task_heads(terms: Iterable[TermParameters], width: int, kept: nn.Mod
 
 
 def save_task_heads(folder: Path, heads: nn.ModuleDict) -> None:
-    """Save task heads in an encoder folder, if there are any."""
+    """Save task heads in an encoder folder, if there are any.
+
+    Args:
+        folder: The encoder folder.
+        heads: The heads by task.
+    """
     if heads:
         settings = {task: head_settings(head).plain() for task, head in heads.items()}
         write_json(folder / SETTINGS, {"heads": settings})
@@ -139,21 +190,21 @@ def load_task_heads(folder: Path, width: int) -> nn.ModuleDict:
     """Load the task heads of an encoder folder on the CPU.
 
     Args:
-        folder: the encoder folder.
-        width: size of the sentence vectors.
+        folder: The encoder folder.
+        width: The size of the sentence vectors.
 
     Returns:
         The heads by task, empty if the folder has no heads.
 
     Raises:
-        BadInput: if the heads cannot be loaded.
+        BadInput: If the heads cannot be loaded.
     """
     file = folder / SETTINGS
     if not file.is_file():
         return nn.ModuleDict()
     settings = TaskHeads.of(read_json(file), str(file)).heads
     heads = nn.ModuleDict({task: make_task_head(each, width) for task, each in settings.items()})
-    with refusing(f"{folder / WEIGHTS}: cannot be read", f"expected the heads of {SETTINGS}"):
+    with refusing(f"{folder / WEIGHTS}: cannot be loaded", f"expected the heads of {SETTINGS}"):
         heads.load_state_dict(read_tensors(folder / WEIGHTS))
     check_finite(heads, folder / WEIGHTS)
     return heads

@@ -3,29 +3,47 @@
 They are added when a batch is encoded, so that all templates use the same token store.
 """
 
+from dataclasses import dataclass
+
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
 from replicse.data.tokenizer import mask_token
 from replicse.encoder.backbone import Backbone
-from replicse.encoder.batch import PlacedBatch, TokenBatch, offsets_of
+from replicse.encoder.batch import TokenBatch, offsets_of
 from replicse.errors import BadInput
+
+
+@dataclass(frozen=True)
+class PlacedBatch(TokenBatch):
+    """Rows with given position ids.
+
+    Attributes:
+        places: The row of each token in the table of position embeddings, (total,), int64.
+    """
+
+    places: Tensor
+
+    @property
+    def given_positions(self) -> Tensor:
+        """Return the position ids of the tokens, (total,)."""
+        return self.places
 
 
 class Template:
     """The tokens of a template before and after the sentence.
 
-    Both ends contain special tokens. A sentence is tokenised by itself and truncated so that it fits with the `length`
-    tokens of the template. Blanks before the sentence are removed from the template.
+    Both ends contain special tokens. A sentence is tokenised by itself and truncated so that it fits with the
+    `length` tokens of the template. Blanks before the sentence are removed from the template.
 
     Args:
-        text: the template, with `{text}` and possibly `{mask}`.
-        tokenizer: the tokenizer of the encoder.
-        backbone: the encoder.
+        text: The template, a string with `{text}` and possibly `{mask}`.
+        tokenizer: The tokenizer of the encoder.
+        backbone: The encoder.
 
     Raises:
-        BadInput: if the template has `{mask}` and the tokenizer has no mask token, or no sentence fits.
+        BadInput: If the template has `{mask}` and the tokenizer has no mask token, or no sentence fits.
     """
 
     def __init__(self, text: str, tokenizer: Tokenizer, backbone: Backbone) -> None:
@@ -54,19 +72,26 @@ class Template:
         """Return the maximum number of tokens of a sentence in a row.
 
         Args:
-            longest: the number of tokens of the row.
+            longest: The maximum number of tokens of the row.
 
         Raises:
-            BadInput: if no sentence fits.
+            BadInput: If no sentence fits.
         """
         if longest <= self.length:
             raise BadInput(
-                f"the template has {self.length} tokens, and no sentence fits next to it into {longest}; shorten it"
+                f"the template has {self.length} tokens, so no sentence fits in {longest}; shorten the template"
             )
         return longest - self.length
 
     def fill(self, batch: TokenBatch) -> TokenBatch:
-        """Insert tokenised sentences in the template."""
+        """Insert tokenised sentences in the template.
+
+        Args:
+            batch: The tokenised sentences, with special tokens.
+
+        Returns:
+            A batch with the same number of rows.
+        """
         lengths = (batch.lengths - self.start - self.end).clamp(max=self.most)
         sizes = lengths + self.length
         offsets = offsets_of(sizes)
@@ -88,12 +113,13 @@ class Template:
         The tokens keep the positions that they have in filled rows.
 
         Args:
-            filled: filled rows.
-            denoise: the value of the pooling. "from-zero" counts positions from 0 in every encoder; "unshifted" too,
-                and leaves no gap for the sentence.
+            filled: Rows filled into the template.
+            denoise: The value of the pooling. "from-zero" counts positions from 0 in every encoder;
+                "unshifted" too, without a gap for the sentence. Default: True.
 
         Returns:
-            One row for each sentence length in `filled`, and for each row of `filled` the number of this row, (rows,).
+            A batch with one row for each distinct sentence length in `filled`, and the index of this row for
+            each row of `filled`, (rows,), int64.
         """
         shifted = denoise != "unshifted"
         lengths, of_rows = ((filled.lengths - self.length) * shifted).unique(return_inverse=True)
@@ -111,7 +137,7 @@ class Template:
         """Return the index of the mask of each row, (rows,).
 
         Args:
-            batch: a filled batch or the empty template.
+            batch: A filled batch or the empty template.
         """
         return batch.first + self.mask if self.mask >= 0 else batch.last + 1 + self.mask
 

@@ -43,14 +43,17 @@ PROBE = (
     "",
     "two people are riding a red bike in the big green park near the water " * 4,
 )  # fmt: skip
-COPIED = "copy that of the encoder it was trained from into it"
+COPIED = "copy the tokenizer of the encoder that it was trained from"
 CUT = 8  # tokens to truncate the probe to, to compare how texts are truncated
 
 
 class CalledTokenizer:
     """A tokenizer of `transformers` with the interface of `tokenizers`.
 
-    It is used if only a call of the tokenizer of `transformers` gives correct ids.
+    It is used if only a call of the tokenizer of `transformers` returns correct ids.
+
+    Args:
+        theirs: The tokenizer of `transformers`.
     """
 
     def __init__(self, theirs: Any) -> None:
@@ -69,11 +72,19 @@ class CalledTokenizer:
         """Do nothing, because rows are never padded."""
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
-        """Return the number of special tokens of a row."""
+        """Return the number of special tokens of a row.
+
+        Args:
+            is_pair: Whether a row contains two texts.
+        """
         return int(self.theirs.num_special_tokens_to_add(pair=is_pair))
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
-        """Return the id of every token."""
+        """Return a dict from every token to its id.
+
+        Args:
+            with_added_tokens: Not used; added tokens are always included.
+        """
         return dict(self.theirs.get_vocab())
 
     def token_to_id(self, token: str) -> int | None:
@@ -81,12 +92,27 @@ class CalledTokenizer:
         return self.get_vocab().get(token)
 
     def encode(self, text: str, add_special_tokens: bool = True) -> Any:
-        """Return `ids` and `special_tokens_mask` of a text."""
+        """Encode a text.
+
+        Args:
+            text: The text.
+            add_special_tokens: Whether to add special tokens. Default: True.
+
+        Returns:
+            An object with the lists `ids` and `special_tokens_mask`.
+        """
         rows = self.theirs(text, add_special_tokens=add_special_tokens, return_special_tokens_mask=True)
         return SimpleNamespace(ids=rows["input_ids"], special_tokens_mask=rows["special_tokens_mask"])
 
     def encode_batch_fast(self, texts: Sequence[str]) -> list[Any]:
-        """Return the `ids` of each text, truncated if truncation is enabled."""
+        """Encode texts, truncated if truncation is enabled.
+
+        Args:
+            texts: A list of texts.
+
+        Returns:
+            A list of objects with the list `ids`.
+        """
         return [SimpleNamespace(ids=ids) for ids in tokenize_rows(self.theirs, texts, self.longest)]
 
 
@@ -94,9 +120,12 @@ def tokenize_rows(theirs: Any, texts: Sequence[str], longest: int | None = None)
     """Return the token ids of texts by a call of a tokenizer.
 
     Args:
-        theirs: a tokenizer of `transformers`.
-        texts: the texts.
-        longest: the number of tokens to truncate rows to; default: no truncation.
+        theirs: A tokenizer of `transformers`.
+        texts: A list of texts.
+        longest: The number of tokens at which rows are truncated. Default: no truncation.
+
+    Returns:
+        A list of the ids of each text.
     """
     encoded = theirs(list(texts), truncation=longest is not None, max_length=longest)
     rows: list[list[int]] = encoded["input_ids"]
@@ -104,16 +133,39 @@ def tokenize_rows(theirs: Any, texts: Sequence[str], longest: int | None = None)
 
 
 def check_length(max_length: int, special: int, location: str = "") -> None:
-    """Raise BadInput if rows contain only special tokens.
+    """Raise an error if there is only room for special tokens in a row.
 
     Args:
-        max_length: the maximum number of tokens of a row.
-        special: the number of special tokens of a row.
-        location: prefix of the error.
+        max_length: The maximum number of tokens of a row.
+        special: The number of special tokens of a row.
+        location: The prefix of the message. Default: empty.
+
+    Raises:
+        BadInput: If `max_length` is not larger than `special`.
     """
     if max_length <= special:
         raise BadInput(
-            f"{location}max_length is {max_length}, but a row has {special} special tokens; give at least {special + 1}"
+            f"{location}max_length is {max_length}, but a row has {special} special tokens; use at least {special + 1}"
+        )
+
+
+def check_vocabulary(tokenizer: Tokenizer | CalledTokenizer, size: int, folder: Path) -> None:
+    """Raise an error if a token id is not in the vocabulary of the encoder.
+
+    Args:
+        tokenizer: The tokenizer.
+        size: The number of token ids of the encoder.
+        folder: The folder of the encoder, for the message.
+
+    Raises:
+        BadInput: If a token id is too large.
+    """
+    # Ids can have gaps, so the largest id counts and not the number of tokens.
+    largest = max(tokenizer.get_vocab().values(), default=0)
+    if largest >= size:
+        raise BadInput(
+            f"{folder}: the tokenizer has token ids up to {largest}, but the vocabulary of the encoder has {size}"
+            " tokens; use the tokenizer of the encoder"
         )
 
 
@@ -122,14 +174,20 @@ def read_tokenizer(folder: Path) -> Any:
 
     Code in the folder is not run.
 
+    Args:
+        folder: The encoder folder.
+
+    Returns:
+        A tokenizer of `transformers`.
+
     Raises:
-        BadInput: the folder has no tokenizer; the library would create one with an empty vocabulary.
+        BadInput: If the folder has no tokenizer. `transformers` would create one with an empty vocabulary.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     code = list_code(folder)
     remedy = f"code of the folder is not run ({', '.join(code)})" if code else COPIED
-    with refusing(f"{folder}: transformers cannot open its tokenizer", remedy), name_broken_json(folder):
+    with refusing(f"{folder}: transformers cannot load the tokenizer", remedy), name_broken_json(folder):
         try:
             theirs = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         # Families raise errors of different classes for a broken file.
@@ -140,14 +198,15 @@ def read_tokenizer(folder: Path) -> Any:
             theirs = PreTrainedTokenizerFast(tokenizer_file=str(folder / TOKENIZER))
     files = {*type(theirs).vocab_files_names.values()}
     if files and not any((folder / name).is_file() for name in files | {TOKENIZER}):
-        raise BadInput(
-            f"{folder}: no tokenizer is there ({' or '.join(sorted(files | {TOKENIZER}))}); {COPIED}"
-        )
+        raise BadInput(f"{folder}: no tokenizer ({' or '.join(sorted(files | {TOKENIZER}))}); {COPIED}")
     return theirs
 
 
 def folder_tokenizer(folder: Path) -> tuple[Tokenizer | CalledTokenizer, SpecialIds | None, int]:
     """Load the tokenizer of an encoder folder.
+
+    Args:
+        folder: The encoder folder.
 
     Returns:
         The tokenizer, the special ids or None if one is unknown, and the maximum number of tokens of a row.
@@ -162,15 +221,18 @@ def folder_tokenizer(folder: Path) -> tuple[Tokenizer | CalledTokenizer, Special
 def usable_tokenizer(theirs: Any) -> Tokenizer | CalledTokenizer:
     """Return the fast tokenizer of a tokenizer of `transformers`.
 
-    If the fast tokenizer gives other ids for the probe, a wrapper that calls the tokenizer of `transformers` is
-    returned instead.
+    If the fast tokenizer returns other ids for the probe, a wrapper that calls the tokenizer of
+    `transformers` is returned instead.
+
+    Args:
+        theirs: A tokenizer of `transformers`.
     """
     backend = getattr(theirs, "backend_tokenizer", None)
     if not isinstance(backend, Tokenizer):
         return CalledTokenizer(theirs)
     fast = Tokenizer.from_str(backend.to_str())
     fast.no_padding()
-    unusable = refusing(f"{theirs.name_or_path}: its tokenizer reads no text", COPIED)
+    unusable = refusing(f"{theirs.name_or_path}: the tokenizer cannot encode text", COPIED)
     # The library warns of rows that are longer than an encoder accepts; they are truncated here.
     with unusable, quiet_library():
         complete_rows = tokenize_rows(theirs, PROBE)
@@ -190,21 +252,41 @@ def _encode_probe(tokenizer: Tokenizer) -> list[list[int]]:
 def checked_fast(tokenizer: Tokenizer | CalledTokenizer, folder: Path) -> Tokenizer:
     """Return the tokenizer if it can be saved as tokenizer.json.
 
+    Training needs the file.
+
+    Args:
+        tokenizer: The tokenizer.
+        folder: The folder of the tokenizer, for the message.
+
     Raises:
-        BadInput: if it cannot be saved. Training needs the file.
+        BadInput: If the tokenizer cannot be saved.
     """
     if isinstance(tokenizer, Tokenizer):
         return tokenizer
-    raise BadInput(f"{folder}: its tokenizer is none of the library tokenizers; add its {TOKENIZER}")
+    raise BadInput(f"{folder}: the tokenizer is not a tokenizer of the library tokenizers; add a {TOKENIZER}")
 
 
 def tokenizer_digest(tokenizer: Tokenizer | CalledTokenizer) -> str:
-    """Return a digest of the vocabulary and the probe ids of a tokenizer."""
+    """Compute a digest of a tokenizer from its vocabulary and its probe ids.
+
+    Args:
+        tokenizer: The tokenizer.
+
+    Returns:
+        A string of hexadecimal digits.
+    """
     ids = [each.ids for each in tokenizer.encode_batch_fast(list(PROBE))]
     return digest([tokenizer.get_vocab(), ids])
 
 
 def read_special_ids(theirs: Any) -> SpecialIds | None:
-    """Return the special ids of a tokenizer, or None if one is missing."""
+    """Return the special ids of a tokenizer.
+
+    Args:
+        theirs: A tokenizer of `transformers`.
+
+    Returns:
+        The ids, or None if one is missing.
+    """
     roles = SpecialIds.__dataclass_fields__
     return SpecialIds.of({role: getattr(theirs, f"{role}_token_id", None) for role in roles})

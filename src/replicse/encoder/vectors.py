@@ -12,7 +12,10 @@ from replicse.errors import BadInput, one_line
 class CallableVectors:
     """An encoder that calls a function from strings to vectors.
 
-    The function maps a list of strings to an array (n, width). Each distinct sentence is encoded once.
+    Each distinct sentence is encoded once.
+
+    Args:
+        encode: A function from a list of n strings to an array of shape (n, width).
     """
 
     def __init__(self, encode: Callable[[list[str]], Any]) -> None:
@@ -20,15 +23,25 @@ class CallableVectors:
         self._vectors: dict[str, np.ndarray] = {}
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Encode sentences as float32 vectors (n, width), in their order."""
+        """Encode sentences in their order.
+
+        Args:
+            sentences: A list of n sentences.
+
+        Returns:
+            The vectors, (n, width), float32.
+        """
         self.prepare(sentences)
         return np.stack([self._vectors[sentence] for sentence in sentences])
 
     def prepare(self, sentences: Iterable[str]) -> None:
         """Encode all sentences without a cached vector.
 
+        Args:
+            sentences: The sentences; repeated sentences are encoded once.
+
         Raises:
-            BadInput: the function does not return one vector of numbers for each sentence.
+            BadInput: If the function does not return one vector of numbers for each sentence.
         """
         distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._vectors]
         if not distinct:
@@ -36,8 +49,8 @@ class CallableVectors:
         vectors = to_array(self._encode(distinct))
         if vectors.ndim != 2 or len(vectors) != len(distinct) or vectors.dtype.kind not in "fiu":
             raise BadInput(
-                f"encoder: {len(distinct)} sentences became an array of shape {vectors.shape} of {vectors.dtype};"
-                f" expected numbers of shape ({len(distinct)}, width)"
+                f"encoder: the vectors of {len(distinct)} sentences have shape {vectors.shape} and dtype"
+                f" {vectors.dtype}; expected numbers of shape ({len(distinct)}, width)"
             )
         self._vectors.update(zip(distinct, vectors.astype(np.float32), strict=True))
 
@@ -49,10 +62,14 @@ class CallableVectors:
 def to_array(vectors: Any) -> np.ndarray:
     """Convert the result of a function to one array.
 
-    Tensors may have any dtype and device.
+    Args:
+        vectors: An array, a tensor of any dtype and device, or a list of them.
+
+    Returns:
+        The array.
 
     Raises:
-        BadInput: they cannot form one array, such as lists of unequal length.
+        BadInput: If the vectors cannot form one array, such as lists of unequal length.
     """
     try:
         if isinstance(vectors, list | tuple):
@@ -60,7 +77,7 @@ def to_array(vectors: Any) -> np.ndarray:
         return np.asarray(_to_numpy(vectors))
     except (ValueError, TypeError, RuntimeError) as error:
         raise BadInput(
-            f"encoder: its vectors do not form one array ({one_line(error)}); return numbers of shape"
+            f"encoder: the vectors do not form one array ({one_line(error)}); return numbers of shape"
             " (sentences, width)"
         ) from None
 

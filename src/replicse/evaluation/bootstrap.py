@@ -15,7 +15,13 @@ MOST_ROWS = 100_000
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and the confidence interval."""
+    """A value and the confidence interval.
+
+    Attributes:
+        value: The value.
+        low: The lower end of the interval.
+        high: The upper end of the interval.
+    """
 
     value: float
     low: float
@@ -29,20 +35,20 @@ def spearman_interval(
     samples: int = 1000,
     seed: int = 0,
 ) -> Estimate | None:
-    """Return Spearman's correlation with a percentile bootstrap interval.
+    """Compute Spearman's correlation with a percentile bootstrap interval.
 
-    If there are more than `MOST_ROWS` pairs, a random part of them is resampled. The interval is scaled like a
-    standard error, by the square root of the share of the part.
+    If there are more than `MOST_ROWS` pairs, a random part of them is resampled. The interval is scaled like
+    a standard error, by the square root of the share of the part.
 
     Args:
         scores: The scores of n pairs.
         gold: The gold scores of the pairs.
-        samples: The number of bootstrap resamples over pairs.
-        seed: The seed of the resamples.
+        samples: The number of bootstrap resamples over pairs. Default: 1000.
+        seed: The seed of the resamples. Default: 0.
 
     Returns:
-        The correlation in [-1, 1], or None if one side is constant, because a collapsed encoder has no rank
-        correlation.
+        The correlation in [-1, 1] with a 95% interval. None if all scores or all gold scores are equal,
+        because a collapsed encoder has no rank correlation.
     """
     first, second = _MidRanks(scores), _MidRanks(gold)
     rows = len(first)

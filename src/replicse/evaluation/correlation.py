@@ -7,7 +7,7 @@ import numpy as np
 
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
-    """Return ranks from 1; equal values have the mean of their ranks.
+    """Compute ranks from 1; equal values get the mean of their ranks.
 
     Args:
         values: Array of shape (n,).
@@ -21,9 +21,15 @@ def average_ranks(values: np.ndarray) -> np.ndarray:
 
 
 def spearman(left: np.ndarray, right: np.ndarray) -> float | None:
-    """Return Spearman's rank correlation in [-1, 1], or None if undefined.
+    """Compute Spearman's rank correlation.
 
-    It is undefined for fewer than two values, if one side is constant, and if a value is not finite.
+    Args:
+        left: Array of shape (n,).
+        right: Array of shape (n,).
+
+    Returns:
+        The correlation in [-1, 1]. None if it is undefined: for fewer than two values, if all values of an
+        array are equal, or if a value is not finite.
     """
     if len(left) < 2 or not (np.isfinite(left).all() and np.isfinite(right).all()):
         return None
@@ -31,13 +37,19 @@ def spearman(left: np.ndarray, right: np.ndarray) -> float | None:
 
 
 def pearson(left: np.ndarray, right: np.ndarray) -> float | None:
-    """Return Pearson's correlation in [-1, 1], or None if undefined.
+    """Compute Pearson's correlation.
 
-    It is undefined for fewer than two values, if one side is constant, and if a value is not finite.
+    Args:
+        left: Array of shape (n,).
+        right: Array of shape (n,).
+
+    Returns:
+        The correlation in [-1, 1]. None if it is undefined: for fewer than two values, if all values of an
+        array are equal, or if a value is not finite.
     """
     if len(left) < 2 or not (np.isfinite(left).all() and np.isfinite(right).all()):
         return None
-    # Compare values, not deviations: the mean of equal values may differ from them by a rounding error.
+    # Compare values, not deviations: the mean of equal values can differ from them by a rounding error.
     if np.ptp(left) == 0 or np.ptp(right) == 0:
         return None
     left, right = left - left.mean(), right - right.mean()
@@ -48,7 +60,7 @@ def pearson(left: np.ndarray, right: np.ndarray) -> float | None:
 
 
 def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the cosine of each pair of rows; 0 if a vector is zero.
+    """Compute the cosine of each pair of rows.
 
     Cosines are rounded to 12 decimals, so that pairs of equal vectors tie exactly and are not ranked by
     rounding errors (methods 2.1).
@@ -58,7 +70,7 @@ def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
         right: Array of shape (n, width).
 
     Returns:
-        Float64 array of shape (n,).
+        Float64 array of shape (n,). The cosine of a zero vector is 0.
     """
     left, right = left.astype(np.float64), right.astype(np.float64)
     norms = np.sqrt(np.einsum("ij,ij->i", left, left) * np.einsum("ij,ij->i", right, right))

@@ -19,7 +19,13 @@ BINS = 100
 
 
 def sentences(root: Path, splits: Sequence[str] = SPLITS, bins: int = BINS) -> Iterator[str]:
-    """Yield the sentences of some splits of STS-B; `bins` is not used."""
+    """Yield the sentences that `evaluate` encodes with these options.
+
+    Args:
+        root: The data root, a folder of datasets.
+        splits: The splits of STS-B. Default: all.
+        bins: Not used.
+    """
     return geometry.sentences(root, splits)
 
 
@@ -28,12 +34,19 @@ def evaluate(
 ) -> dict[str, Any]:
     """Compute n, mean, quantiles and density of cosines by group of ratings.
 
-    The five groups have width 1 on the scale from 0 to 5. A rating on a bound belongs to the higher group, and
-    5 to the highest. The density of a group integrates to 1 over cosines from -1 to 1. SimCSE does not mention
-    a split, so all are used by default; DiffCSE uses `splits=("test",)`.
+    The five groups have width 1 on the scale from 0 to 5. A rating on a bound belongs to the higher group,
+    and 5 to the highest.
+
+    Args:
+        root: The data root, a folder of datasets.
+        vectors: The encoder.
+        splits: The splits of STS-B. Default: all, because SimCSE does not mention a split. DiffCSE uses
+            `("test",)`.
+        bins: The number of bins of the density over cosines from -1 to 1. Default: 100.
 
     Returns:
-        `edges`, the bounds of the bins, and a dict for each group.
+        A dict with `edges`, the list of the bounds of the bins, and a dict for each group. The density of a
+        group integrates to 1.
     """
     subsets = load_splits(root, splits)
     gold = np.concatenate([subset.gold for subset in subsets])
@@ -52,19 +65,32 @@ def evaluate(
 
 
 def rating_groups(gold: np.ndarray) -> np.ndarray:
-    """Return the index in RATINGS of each rating."""
+    """Return the index in RATINGS of each rating.
+
+    Args:
+        gold: Ratings from 0 to 5, (n,).
+
+    Returns:
+        Int64 array of shape (n,).
+    """
     return np.clip(np.floor(gold), 0, len(RATINGS) - 1).astype(np.int64)
 
 
 def describe(similarities: np.ndarray, edges: np.ndarray) -> tuple[dict[str, Any], str]:
-    """Return n, mean, quantiles and density of cosines, and a reason.
+    """Describe the distribution of cosines.
 
-    The reason is "" unless the numbers are None.
+    Args:
+        similarities: The cosines, (n,).
+        edges: The bounds of the bins, (bins + 1,).
+
+    Returns:
+        A dict with n, mean, quantiles and density, and the reason why they are None. The reason is an empty
+        string if they are numbers.
     """
     if not len(similarities) or not np.isfinite(similarities).all():
         reason = "a sentence vector is not finite" if len(similarities) else "no pair has such a rating"
         return {"n": len(similarities), **dict.fromkeys(("mean", *QUANTILES, "density"))}, reason
-    # A rounding error may move a cosine out of the histogram.
+    # A rounding error can move a cosine out of the histogram.
     density, _ = np.histogram(np.clip(similarities, -1, 1), bins=edges, density=True)
     return {
         "n": len(similarities),

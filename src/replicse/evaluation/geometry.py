@@ -19,14 +19,31 @@ _NORM_TOLERANCE = 1e-3
 
 
 def sentences(root: Path, splits: Sequence[str] = SPLITS) -> Iterator[str]:
-    """Yield every sentence of these splits of STS-B, including duplicates."""
+    """Yield every sentence of some splits of STS-B, with duplicates.
+
+    Args:
+        root: The data root, a folder of datasets.
+        splits: The splits of STS-B. Default: all.
+    """
     for split in splits:
         for subset in load_sts(root, "STS-B", split):
             yield from subset.sentences
 
 
 def load_splits(root: Path, splits: Sequence[str]) -> list[StsSubset]:
-    """Load some splits of STS-B."""
+    """Load some splits of STS-B.
+
+    Args:
+        root: The data root, a folder of datasets.
+        splits: The splits: "train", "dev" and "test".
+
+    Returns:
+        A list of subsets, one per split.
+
+    Raises:
+        BadInput: If a split is unknown, or a line is malformed.
+        MissingData: If a file does not exist.
+    """
     subsets: list[StsSubset] = []
     for split in splits:
         subsets += load_sts(root, "STS-B", split)
@@ -38,6 +55,11 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
 
     SimCSE uses all splits (methods 2.4), DiffCSE's Table 11 only the test split. Positive pairs have a score
     above 4. Vectors are normalised first.
+
+    Args:
+        root: The data root, a folder of datasets.
+        vectors: The encoder.
+        splits: The splits of STS-B. Default: all.
 
     Returns:
         A dict with `alignment`, `uniformity`, `n_positive` and `n_sentences`. If a vector is zero or not
@@ -65,7 +87,14 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
 
 
 def normalised(vectors: np.ndarray) -> np.ndarray:
-    """Return the rows scaled to length 1."""
+    """Scale rows to length 1.
+
+    Args:
+        vectors: Array of shape (n, width).
+
+    Returns:
+        Array of the same shape.
+    """
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
@@ -122,7 +151,7 @@ def uniformity(x: np.ndarray) -> float:
         raise ValueError(f"uniformity needs two vectors; got {n}")
     total = 0.0
     for start in range(0, n, _BLOCK):
-        # d^2 = 2 - 2 cos; a rounding error may move a cosine above 1.
+        # d^2 = 2 - 2 cos; a rounding error can move a cosine above 1.
         kernel = np.minimum(x[start : start + _BLOCK] @ x[start:].T, 1)
         kernel -= 1
         kernel *= 4

@@ -33,9 +33,17 @@ def _to_fp32(value: Any) -> Any:
 
 
 def cosines_in(kind: torch.dtype, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the cosine of each pair of rows, computed in a precision.
+    """Compute the cosine of each pair of rows in a precision.
 
-    Like a library would compute it: rows are normalised, then multiplied.
+    Rows are normalised and then multiplied, as a library would do it.
+
+    Args:
+        kind: The precision, such as `torch.bfloat16`.
+        left: Array of shape (n, width).
+        right: Array of shape (n, width).
+
+    Returns:
+        Float64 array of shape (n,).
     """
     first = F.normalize(torch.from_numpy(left).to(kind), dim=-1)
     second = F.normalize(torch.from_numpy(right).to(kind), dim=-1)

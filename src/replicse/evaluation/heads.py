@@ -28,7 +28,9 @@ from replicse.registry.suites import RATINGS
 class LabelledSet:
     """Rows of a labelled dataset.
 
-    `columns` has a tuple of sentences per column; `labels` is float64 of shape (rows,).
+    Attributes:
+        columns: A tuple of sentences for each column.
+        labels: Float64 array of shape (rows,).
     """
 
     columns: tuple[tuple[str, ...], ...]
@@ -41,7 +43,16 @@ class LabelledSet:
 
 
 def load_labelled(root: Path, corpus: Labelled) -> LabelledSet:
-    """Load a labelled dataset; raises the errors of `read_corpus`."""
+    """Load a labelled dataset.
+
+    Args:
+        root: The data root, a folder of datasets.
+        corpus: The file of the dataset and the columns.
+
+    Raises:
+        BadInput: If a line is malformed.
+        MissingData: If the file does not exist.
+    """
     columns = read_corpus(root, corpus)
     return LabelledSet(
         tuple(tuple(columns[name]) for name in corpus.columns), np.array(labels_of(columns), dtype=np.float64)
@@ -49,7 +60,13 @@ def load_labelled(root: Path, corpus: Labelled) -> LabelledSet:
 
 
 def sentences(root: Path, tasks: Mapping[str, Labelled], folder: str = "") -> Iterator[str]:
-    """Yield the sentences of all tasks."""
+    """Yield the sentences of all tasks.
+
+    Args:
+        root: The data root, a folder of datasets.
+        tasks: A dict from tasks to labelled datasets.
+        folder: Not used.
+    """
     for corpus in tasks.values():
         yield from load_labelled(root, corpus).every
 
@@ -58,11 +75,16 @@ def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder
     """Compute accuracy or Pearson's r, and n, of each labelled task.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
-        tasks: The labelled datasets by task.
+        tasks: A dict from tasks to labelled datasets.
         folder: The folder of the encoder with the heads. If there is no head for a task of rated pairs, the
-            rating is the scaled cosine, as in training; other tasks without a head are failures.
+            rating is the scaled cosine, as in training; other tasks without a head are failures. Default: no
+            heads.
+
+    Returns:
+        A dict with `accuracy` or `pearson` (from 0 to 1) and `n` of each task, and `failures` if a score is
+        None.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -89,7 +111,16 @@ def _is_rated(labelled: LabelledSet) -> bool:
 
 
 def predicted_scores(labelled: LabelledSet, vectors: Vectors, head: nn.Module | None) -> dict[str, Any]:
-    """Return the scores of a head's predictions; by default a scaled cosine."""
+    """Compute the scores of a head's predictions.
+
+    Args:
+        labelled: The labelled dataset.
+        vectors: The encoder.
+        head: The head, or None to use a scaled cosine.
+
+    Returns:
+        A dict with `accuracy`, or with `pearson` and `heat` (see `heat`), and `n`.
+    """
     inputs = [torch.from_numpy(np.ascontiguousarray(vectors(column))) for column in labelled.columns]
     head = head or Similarity(SimilarityHead(kind="similarity"), inputs[0].shape[1])
     device = next((weight.device for weight in head.parameters()), inputs[0].device)
@@ -107,7 +138,16 @@ def predicted_scores(labelled: LabelledSet, vectors: Vectors, head: nn.Module | 
 
 
 def heat(labels: np.ndarray, ratings: np.ndarray) -> dict[str, dict[str, float]]:
-    """Return the share of pairs predicted in each group, by human rating."""
+    """Compute the share of pairs predicted in each group, by human rating.
+
+    Args:
+        labels: The human ratings, (n,).
+        ratings: The predicted ratings, (n,).
+
+    Returns:
+        A dict from groups of human ratings to dicts from groups of predicted ratings to shares, which sum to
+        1 unless the group is empty.
+    """
     human, ours = rating_groups(labels), rating_groups(np.nan_to_num(ratings))
     table = np.zeros((len(RATINGS), len(RATINGS)))
     np.add.at(table, (human, ours), 1)

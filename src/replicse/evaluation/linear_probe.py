@@ -22,7 +22,13 @@ BUNDLE_BYTES = 1 << 21
 class ProbeSetting:
     """Hyper-parameters of the classifiers.
 
-    They are checked every `epoch_size` passes over the training rows.
+    Attributes:
+        folds: The number of folds of cross-validation.
+        optimiser: "adam" or "rmsprop".
+        learning_rate: The learning rate.
+        batch_size: The number of rows in a minibatch.
+        tenacity: The number of checks without improvement after which training still continues.
+        epoch_size: The number of passes over the training rows between two checks.
     """
 
     folds: int
@@ -37,8 +43,12 @@ class ProbeSetting:
 class Fit:
     """The rows for training, the rows for early stopping, and the L2 values.
 
-    Only `seed` determines the initial weights and the order of the rows, the same for all L2 values, so that a
-    result does not depend on other fits.
+    Attributes:
+        train: The numbers of the training rows, int64.
+        check: The numbers of the rows for early stopping, int64.
+        l2: The L2 penalties; a classifier is trained for each.
+        seed: The seed of the initial weights and the order of the rows. They are the same for all L2 values,
+            so that a result does not depend on other fits.
     """
 
     train: np.ndarray
@@ -51,8 +61,16 @@ class Fit:
 class Trained:
     """The classifier of a fit and an L2 value.
 
-    `accuracy` in [0, 1] on the check rows and `weights` are the best ones; the other fields are the state of
-    the training. Tensors have the shape (classes, features), with the bias last.
+    Tensors have the shape (classes, features), with the bias last.
+
+    Attributes:
+        l2: The L2 penalty.
+        current: The weights after the last step.
+        first_moment: The state of Adam.
+        second_moment: The state of Adam or RMSprop.
+        accuracy: The best accuracy on the check rows, in [0, 1]. Default: -1, before the first check.
+        weights: The weights with the best accuracy.
+        misses: The number of checks without improvement.
     """
 
     l2: float
@@ -77,7 +95,7 @@ def with_bias(parts: Sequence[np.ndarray]) -> torch.Tensor:
     """Concatenate parts and append a column of ones for the bias.
 
     Args:
-        parts: Arrays of shape (rows, width).
+        parts: A list of arrays of shape (rows, width).
 
     Returns:
         Tensor of shape (all rows, width + 1).
@@ -100,11 +118,11 @@ def train_together(
     Args:
         features: Tensor of shape (rows, features) with a bias column (see `with_bias`).
         labels: Int64 array of shape (rows,), from 0.
-        fits: The fits.
+        fits: The fits to compute.
         setting: The hyper-parameters.
 
     Returns:
-        The classifiers at their best check, by fit and L2 value.
+        A list for each fit with the classifiers at their best check, one per L2 value.
     """
     classes = int(labels.max()) + 1
     targets = torch.nn.functional.one_hot(torch.from_numpy(labels), classes).to(features.dtype)
@@ -124,9 +142,16 @@ def train_together(
 def correct_shares(
     features: torch.Tensor, labels: np.ndarray, rows: np.ndarray, weights: torch.Tensor
 ) -> list[float]:
-    """Return the accuracy of each classifier on some rows.
+    """Compute the accuracy of each classifier on some rows.
 
-    `weights` has the shape (classifiers, classes, features).
+    Args:
+        features: Tensor of shape (rows, features) with a bias column.
+        labels: Int64 array of shape (rows,).
+        rows: The numbers of the rows to classify, int64.
+        weights: Tensor of shape (classifiers, classes, features).
+
+    Returns:
+        A list of the accuracies, in [0, 1].
     """
     logits = features[torch.from_numpy(rows)] @ weights.flatten(0, 1).T
     predicted = logits.view(len(rows), *weights.shape[:2]).argmax(dim=2)
@@ -145,7 +170,7 @@ def _first_state(fit: Fit, classes: int, features: torch.Tensor) -> _Run:
 
 
 def _steps(fit: Fit, setting: ProbeSetting) -> int:
-    """Return the number of minibatches of a pass; the last may be short."""
+    """Return the number of minibatches of a pass; the last can be short."""
     return -(-len(fit.train) // setting.batch_size)
 
 
@@ -208,7 +233,7 @@ def _l2_values(run: _Run) -> list[float]:
 
 
 def _stack_tensors(bundle: Sequence[_Run], name: str) -> torch.Tensor:
-    """Return a tensor of all problems, concatenated by run: (runs, problems * classes, features)."""
+    """Stack a tensor of all problems: (runs, problems * classes, features)."""
     by_run = []
     for run in bundle:
         by_run.append(torch.cat([getattr(problem, name) for problem in run.problems]))

@@ -12,7 +12,12 @@ from replicse.evaluation.suites import Vectors
 def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:
     """Count the encoder's parameters without heads.
 
-    The number is None if the encoder is not a neural network.
+    Args:
+        root: Not used.
+        vectors: The encoder.
+
+    Returns:
+        A dict with `parameters`, which is None if the encoder is not a neural network.
     """
     backbone = getattr(vectors, "backbone", None)
     if backbone is None:

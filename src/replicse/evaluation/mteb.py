@@ -34,18 +34,20 @@ def evaluate(
     """Compute the main score of each MTEB task (x 100) and averages.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
-        tasks: The names of the tasks; default: the 56. Other tasks are run over all their languages.
-        data: `hub`, `local` or `miniature`; with `miniature` the tasks of a category share the score of their
-            miniature.
-        results: The folder of the library's result files.
+        tasks: A list of tasks. Default: the 56 tasks. Other tasks are run over all their languages.
+        data: `hub`, `local` or `miniature`. With `miniature` the tasks of a category have the same score, the
+            score of their miniature. Default: `hub`.
+        results: The folder of the result files of `mteb`. Default: no files.
         model: The name of the encoder in these files.
-        precision: With `tf32` a GPU that supports it encodes in TF32, which is recorded in the result.
+        precision: If it is `tf32` and the GPU supports it, sentences are encoded in TF32, and the result
+            records it. Default: `fp32`.
 
     Returns:
-        The scores by task, and `average`: the means of the 56 by category and over all of them. A task that
-        cannot be run is None with the reason under `failures`; so is an average with a missing part.
+        A dict with the scores by task, and `average`: the means of the 56 tasks by category and over all of
+        them. If a task cannot be run, the score is None and `failures` has the reason; an average with a
+        missing part is None too.
     """
     is_reduced = precision == "tf32" and data != "miniature" and has_tf32(getattr(vectors, "device", CPU))
     if data == "miniature":
@@ -69,7 +71,7 @@ def evaluate(
         missing = [name for name in members if scores.get(name) is None]
         if missing:
             averages[group] = None
-            reason = failures.get(missing[0], "not asked for")
+            reason = failures.get(missing[0], "not requested")
             failures[f"average/{group}"] = f"{LACKS_PART}: {missing[0]}, {reason}"
         else:
             averages[group] = float(np.mean([scores[name] for name in members]))
@@ -83,11 +85,11 @@ def fetch(tasks: Sequence[str] | None = None, **options: object) -> None:
     """Download the datasets of tasks, to evaluate them without a network.
 
     Args:
-        tasks: The names of tasks; default: the 56.
-        options: The other options of the suite, which are not used.
+        tasks: A list of tasks. Default: the 56 tasks.
+        **options: The other options of the suite, which are not used.
 
     Raises:
-        MissingData: If downloads failed; raised after all other downloads, with the names of the tasks.
+        MissingData: If downloads failed. It is raised after all other downloads and lists the tasks.
     """
     from replicse.evaluation.mteb_library import download_task
 
@@ -97,7 +99,7 @@ def fetch(tasks: Sequence[str] | None = None, **options: object) -> None:
         try:
             download_task(name)
         except Exception as error:
-            # The library raises errors of many packages, and one task must not prevent the other downloads.
+            # The library raises errors of many packages, and one task should not prevent the other downloads.
             failed.append(f"{name} ({' '.join(str(error).split()) or type(error).__name__})")
     if failed:
         raise MissingData(f"{several(len(failed), 'task')} of MTEB cannot be downloaded: {'; '.join(failed)}")
@@ -106,7 +108,7 @@ def fetch(tasks: Sequence[str] | None = None, **options: object) -> None:
 def _measure_safely(name: str, measure: Callable[[str], float]) -> tuple[float | None, str]:
     """Return a task's main score x 100, or None and the reason.
 
-    An error in one task must not stop the other 55.
+    An error in one task should not stop the other 55.
     """
     try:
         score = measure(name)

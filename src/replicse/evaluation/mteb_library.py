@@ -1,8 +1,8 @@
 """MTEB tasks run by the `mteb` library with our encoder.
 
-Tasks, evaluators and result files are the library's. Each result is written when it is ready, and a later run
-with the same encoder and data loads it, so that an evaluation of many hours resumes after a stop. Sentences are
-not encoded in advance, because a corpus may be larger than memory.
+Tasks, evaluators and result files come from `mteb`. Each result is written when it is ready, and a later
+run with the same encoder and data loads it, so that an evaluation of many hours can resume. Sentences are not
+encoded in advance, because a corpus can be larger than memory.
 """
 
 import hashlib
@@ -43,7 +43,14 @@ Columns = dict[str, list[Any]]
 
 
 class VectorEncoder(AbsEncoder):
-    """Our encoder as a model of the library, with cosine similarity."""
+    """Our encoder as a model of `mteb`, with cosine similarity.
+
+    Args:
+        vectors: The encoder.
+        name: The name of the encoder in result files.
+        forgets: Whether vectors are removed after each call, to save memory.
+        precision: `fp32` or `tf32`. Default: `fp32`.
+    """
 
     mteb_model_meta: ModelMeta
 
@@ -62,9 +69,15 @@ class VectorEncoder(AbsEncoder):
         )
 
     def encode(self, inputs: Any, **_: Any) -> np.ndarray:
-        """Return the vectors of all texts of a loader, float32 (n, width).
+        """Encode all texts of a loader.
 
         Instructions and prompts are not used.
+
+        Args:
+            inputs: A loader of batches, which are dicts with a list `text`.
+
+        Returns:
+            The vectors, (n, width), float32.
         """
         texts: list[str] = []
         for batch in inputs:
@@ -77,15 +90,15 @@ class VectorEncoder(AbsEncoder):
 
 
 class Library:
-    """The library with an encoder and datasets.
+    """The `mteb` library with an encoder and datasets.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
         data: `hub` or `local`.
-        results: The folder of the library's result files; "" for none.
+        results: The folder of the result files, or an empty string for no files.
         model: The name of the encoder in these files.
-        precision: `fp32` or `tf32`.
+        precision: `fp32` or `tf32`. Default: `fp32`.
 
     Raises:
         MissingData: If the hub cannot be reached.
@@ -101,11 +114,28 @@ class Library:
         self.store = mteb.ResultCache(results) if results else None
 
     def score(self, name: str) -> float:
-        """Return the main score of a task; MissingData if it has no data."""
+        """Compute the main score of a task.
+
+        Args:
+            name: The name of the task.
+
+        Returns:
+            The score, usually from 0 to 1.
+
+        Raises:
+            MissingData: If there is no data for the task.
+        """
         return self.result(self.task(name)).get_score()
 
     def task(self, name: str) -> AbsTask:
-        """Return a task, with rows of the data root if data is `local`."""
+        """Return a task; if `data` is `local`, with rows of the data root.
+
+        Args:
+            name: The name of the task.
+
+        Raises:
+            MissingData: If the data root has no data for the task.
+        """
         if self.data == "hub":
             return _task_of_hub(name)
         if name not in LOCAL:
@@ -120,7 +150,10 @@ class Library:
     def result(self, task: AbsTask) -> mteb.TaskResult:
         """Return the result of a task, stored or new.
 
-        A stored result is used if encoder, data and library version are the same.
+        A stored result is used if encoder, data and version of `mteb` are the same.
+
+        Args:
+            task: The task.
         """
         meta = self.encoder.mteb_model_meta
         cached = self.store.load_task_result(task.metadata.name, meta) if self.store else None
@@ -145,7 +178,11 @@ class Library:
 
 
 def download_task(name: str) -> None:
-    """Download the datasets of a task into the hub's cache."""
+    """Download the datasets of a task into the hub's cache.
+
+    Args:
+        name: The name of the task.
+    """
     task = _task_of_hub(name)
     for part in task.metadata.tasks if isinstance(task, AbsTaskAggregate) else [task]:
         part.load_data()
@@ -164,9 +201,15 @@ def _english() -> dict[str, AbsTask]:
 
 
 def with_data(task: AbsTask, splits: Mapping[str, Columns], path: str) -> AbsTask:
-    """Return a task with other rows.
+    """Replace the dataset of a task.
 
-    The dataset gets another path, and the digest of the rows as the revision.
+    Args:
+        task: The task, which is changed in place.
+        splits: A dict from splits to columns.
+        path: The name of the dataset. The revision is the digest of the rows.
+
+    Returns:
+        The task.
     """
     task.dataset = DatasetDict({split: Dataset.from_dict(columns) for split, columns in splits.items()})
     revision = hashlib.sha256(json.dumps(splits, sort_keys=True).encode()).hexdigest()[:40]
@@ -176,7 +219,14 @@ def with_data(task: AbsTask, splits: Mapping[str, Columns], path: str) -> AbsTas
 
 
 def sts_columns(*subsets: StsSubset) -> Columns:
-    """Return scored pairs in the columns of the library."""
+    """Return scored pairs in the columns of `mteb`.
+
+    Args:
+        *subsets: The scored pairs.
+
+    Returns:
+        A dict of the lists `sentence1`, `sentence2` and `score`.
+    """
     columns: Columns = {"sentence1": [], "sentence2": [], "score": []}
     for subset in subsets:
         columns["sentence1"] += subset.first

@@ -1,7 +1,7 @@
 """Miniatures of MTEB: the metric of each category on a few rows.
 
-They do not use the library. The metrics are defined by Muennighoff et al. (2023), section 3.2, and computed
-like the main score of a task in the `mteb` library; a test compares the two on the same rows.
+They do not use the `mteb` library. The metrics are defined by Muennighoff et al. (2023), section 3.2, and
+computed like the main score of a task in the library; a test compares the two on the same rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,15 @@ BATCH = 500  # batch size of the clustering
 
 
 def miniature(root: Path, vectors: Vectors, category: str) -> float:
-    """Compute the main score of a category's miniature, at most 1.
+    """Compute the main score of a category's miniature.
+
+    Args:
+        root: The data root, a folder of datasets.
+        vectors: The encoder.
+        category: The category, such as "Clustering".
+
+    Returns:
+        The score, at most 1.
 
     Raises:
         MissingData: If the category has no miniature, or a file does not exist.
@@ -39,9 +47,13 @@ def miniature(root: Path, vectors: Vectors, category: str) -> float:
 
 
 def classification(root: Path, vectors: Vectors) -> float:
-    """Return the mean accuracy of logistic regressions with 8 rows per class.
+    """Compute the mean accuracy of logistic regressions with 8 rows per class.
 
     The mean is over ten samples of the training questions.
+
+    Args:
+        root: The data root, a folder of datasets.
+        vectors: The encoder.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -60,9 +72,13 @@ def classification(root: Path, vectors: Vectors) -> float:
 
 
 def clustering(root: Path, vectors: Vectors) -> float:
-    """Return the V-measure of k-means clusters of sentences of four datasets.
+    """Compute the V-measure of k-means clusters of sentences of four datasets.
 
     The label of a sentence is the name of the dataset.
+
+    Args:
+        root: The data root, a folder of datasets.
+        vectors: The encoder.
     """
     from sklearn.cluster import MiniBatchKMeans
     from sklearn.metrics import v_measure_score
@@ -80,7 +96,14 @@ def clustering(root: Path, vectors: Vectors) -> float:
 
 
 def pair_classification(root: Path, vectors: Vectors) -> float:
-    """Return the best average precision of paraphrases over four similarities."""
+    """Compute the average precision of paraphrases.
+
+    It is the maximum over four similarities.
+
+    Args:
+        root: The data root, a folder of datasets.
+        vectors: The encoder.
+    """
     from sklearn.metrics import average_precision_score
 
     split = load_transfer(root, "MRPC").splits["test"]
@@ -96,17 +119,26 @@ def pair_classification(root: Path, vectors: Vectors) -> float:
 
 
 def sts(root: Path, vectors: Vectors) -> float:
-    """Return Spearman's correlation of cosines and gold scores of STS-B."""
+    """Compute Spearman's correlation of cosines and gold scores of STS-B.
+
+    Args:
+        root: The data root, a folder of datasets.
+        vectors: The encoder.
+    """
     (subset,) = load_sts(root, "STS-B", "test")
     found = cosines(vectors(subset.first[:ROWS]), vectors(subset.second[:ROWS]))
     return _mean([spearman(found, subset.gold[:ROWS])])
 
 
 def summarization(root: Path, vectors: Vectors) -> float:
-    """Return the mean correlation of similarities and ratings over texts.
+    """Compute the mean correlation of similarities and ratings over texts.
 
     The texts are premises; the summaries of a premise are an entailed, a neutral and a contradicting
     hypothesis, rated 5, 3 and 1.
+
+    Args:
+        root: The data root, a folder of datasets.
+        vectors: The encoder.
     """
     nli = read_corpus(
         root, {"format": "nli", "files": ["nli/nli.jsonl"], "neutral": "neutral", "limit": ROWS}
@@ -117,9 +149,13 @@ def summarization(root: Path, vectors: Vectors) -> float:
 
 
 def reranking(root: Path, vectors: Vectors) -> float:
-    """Return the mean average precision of an image's captions.
+    """Compute the mean average precision of an image's captions.
 
-    The candidates are the captions that follow the first relevant one in the file.
+    The candidates are the captions that follow the first relevant caption in the file.
+
+    Args:
+        root: The data root, a folder of datasets.
+        vectors: The encoder.
     """
     queries, documents, relevant = captions(root)
     steps = range(min(CANDIDATES, len(documents)))
@@ -134,9 +170,13 @@ def reranking(root: Path, vectors: Vectors) -> float:
 
 
 def retrieval(root: Path, vectors: Vectors) -> float:
-    """Return the nDCG at 10 of an image's other captions among all captions.
+    """Compute the nDCG at 10 of an image's other captions among all captions.
 
     The first caption is the query.
+
+    Args:
+        root: The data root, a folder of datasets.
+        vectors: The encoder.
     """
     queries, documents, relevant = captions(root)
     found = _hits(vectors, queries, documents, relevant, [range(len(documents))] * len(queries))
@@ -148,7 +188,15 @@ def retrieval(root: Path, vectors: Vectors) -> float:
 
 
 def captions(root: Path) -> tuple[list[str], list[str], list[list[int]]]:
-    """Return queries, documents, and the indices of each query's documents."""
+    """Load captions as queries and documents.
+
+    Args:
+        root: The data root, a folder of datasets.
+
+    Returns:
+        A list of queries, a list of documents, and for each query a list of the indices of the relevant
+        documents.
+    """
     pairs = read_corpus(
         root, {"format": "captions", "file": "pairs/flickr30k/captions.tsv.gz", "limit": 10 * ROWS}
     )

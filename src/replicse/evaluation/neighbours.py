@@ -10,10 +10,16 @@ CHUNK = 8192
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Return float64 rows scaled to length 1.
+    """Scale rows to length 1.
 
     A row of zeros stays zero, so that the cosine with any row is 0. A row that is not finite becomes NaN, in
     part or entirely.
+
+    Args:
+        vectors: Array of shape (n, width).
+
+    Returns:
+        Float64 array of the same shape.
     """
     rows = vectors.astype(np.float64)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -22,9 +28,16 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
 
 
 def cosine_matrix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the cosines of all pairs of unit rows.
+    """Compute the cosines of all pairs of unit rows.
 
     They are rounded to 12 decimals, so that equal vectors tie.
+
+    Args:
+        left: Array of shape (n, width).
+        right: Array of shape (m, width).
+
+    Returns:
+        Array of shape (n, m).
     """
     return np.round(left @ right.T, 12)
 
@@ -32,19 +45,19 @@ def cosine_matrix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def neighbours(
     vectors: Vectors, queries: Sequence[str], corpus: Sequence[str], count: int = 3
 ) -> list[list[tuple[str, float]]]:
-    """Return the nearest sentences of a corpus for each query, best first.
+    """Find the nearest sentences of a corpus for each query.
 
-    The query's own text is skipped, and a repeated text of the corpus is returned once. Equally similar
+    The text of the query is skipped, and a repeated text of the corpus is returned once. Equally similar
     sentences are in the order of the corpus. The corpus is encoded CHUNK sentences at a time.
 
     Args:
         vectors: The encoder.
-        queries: The queries.
-        corpus: The sentences of the corpus.
-        count: The number of sentences per query.
+        queries: A list of queries.
+        corpus: A list of the sentences of the corpus.
+        count: The number of sentences per query. Default: 3.
 
     Returns:
-        Sentences and cosines by query.
+        For each query a list of (sentence, cosine), the nearest first.
     """
     if not queries:
         return []

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 
 def lexical_overlap(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the mean F1 (x 100) of the two bags of words of a pair.
+    """Compute the mean F1 (x 100) of the two bags of words of a pair.
 
     A word is counted as often as both sides contain it. The paper does not specify the tokenisation (methods
     1.9): words are lowercased, split at white space, and stripped of punctuation at both ends. A pair without
     words has F1 0.
+
+    Args:
+        first: A list of the first sentences.
+        second: A list of the second sentences, of the same length.
 
     Raises:
         ValueError: If the sides have different lengths, or are empty.
@@ -21,7 +25,14 @@ def lexical_overlap(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def bag_of_words(sentence: str) -> Counter[str]:
-    """Return the words of a sentence with their counts."""
+    """Count the words of a sentence.
+
+    Args:
+        sentence: The sentence.
+
+    Returns:
+        A dict from words to counts.
+    """
     words = (word.strip(string.punctuation) for word in sentence.lower().split())
     return Counter(word for word in words if word)
 

@@ -15,7 +15,13 @@ from replicse.registry.suites import NEIGHBOURS
 
 
 def sentences(root: Path, queries: Mapping[str, str], corpus: Corpus | Mapping[str, Any]) -> Iterator[str]:
-    """Yield every sentence that `evaluate` encodes with these options."""
+    """Yield every sentence that `evaluate` encodes with these options.
+
+    Args:
+        root: The data root, a folder of datasets.
+        queries: A dict from names to queries.
+        corpus: The corpus, with a column `text`.
+    """
     yield from queries.values()
     yield from read_corpus(root, corpus)["text"]
 
@@ -27,17 +33,18 @@ def evaluate(
     corpus: Corpus | Mapping[str, Any],
     count: int = NEIGHBOURS,
 ) -> dict[str, Any]:
-    """Find the `count` nearest sentences of each query, by rank.
+    """Find the nearest sentences of each query, by rank.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
-        queries: The queries by name.
-        corpus: A corpus with a column `text`: captions of Flickr30k for SimCSE, the STS-B test set for DiffCSE.
-        count: The number of sentences per query.
+        queries: A dict from names to queries.
+        corpus: A corpus with a column `text`: captions of Flickr30k for SimCSE, the STS-B test set for
+            DiffCSE.
+        count: The number of sentences per query. Default: 3.
 
     Returns:
-        `neighbours`: for each query the text, and sentence and cosine by rank.
+        A dict with `neighbours`: for each query the text, and sentence and cosine by rank.
     """
     rankings = neighbours(vectors, list(queries.values()), read_corpus(root, corpus)["text"], count)
     found = {}

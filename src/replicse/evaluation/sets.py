@@ -1,7 +1,7 @@
 """Your own evaluation datasets: scored pairs, or labelled sentences.
 
-A table of the working directory is used, whatever the data root is. Pairs are scored by correlations, labelled
-sentences by a probe.
+A table is loaded from the working directory, whatever the data root is. Pairs are scored by correlations,
+labelled sentences by a probe.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,12 @@ Pairs = tuple[np.ndarray, np.ndarray]  # cosines and scores
 
 
 def sentences(root: Path, sets: Sets) -> Iterator[str]:
-    """Yield every sentence of the datasets."""
+    """Yield every sentence of the datasets.
+
+    Args:
+        root: Not used.
+        sets: A dict from names to datasets.
+    """
     for name, one in sets.items():
         yield from _of_pairs(load_pairs(one)) if one.has_pairs else _of_task(load_labelled(name, one))
 
@@ -35,13 +40,19 @@ def sentences(root: Path, sets: Sets) -> Iterator[str]:
 def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
     """Compute the scores of each dataset (x 100).
 
-    Pairs get `spearman` and `pearson`, each with all, mean and wmean like the STS tasks. Labelled sentences get
-    `accuracy` and `dev_accuracy` of the probe of the transfer tasks. Post-processing that is fitted on its
-    target is fitted on each dataset separately.
+    Pairs get `spearman` and `pearson`, each with all, mean and wmean like the STS tasks. Labelled sentences
+    get `accuracy` and `dev_accuracy` of the probe of the transfer tasks. If a post-processing is fitted on
+    the target, it is fitted on each dataset separately.
+
+    Args:
+        root: Not used.
+        vectors: The encoder.
+        sets: A dict from names to datasets.
 
     Returns:
-        The scores by dataset, with the number of rows `n`, the `file` and the `sha256`. An undefined score is
-        None, with the reason under `failures`; `pairs` has (cosines, scores) by dataset.
+        A dict with the scores by dataset, with the number of rows `n`, the `file` and the `sha256`. If a
+        score is undefined, it is None and `failures` has the reason. `pairs` has (cosines, scores) by
+        dataset.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}

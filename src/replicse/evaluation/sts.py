@@ -21,7 +21,13 @@ TASKS = {"test": STS_TASKS, "dev": STS_DEV_TASKS}
 
 
 def sentences(root: Path, split: str = "test", tasks: Sequence[str] | None = None) -> Iterator[str]:
-    """Yield every sentence that `evaluate` encodes with these options."""
+    """Yield every sentence that `evaluate` encodes with these options.
+
+    Args:
+        root: The data root, a folder of datasets.
+        split: `test` or `dev`. Default: `test`.
+        tasks: A list of tasks. Default: all tasks of the split.
+    """
     for task in tasks or TASKS[split]:
         for subset in load_sts(root, task, split):
             yield from subset.sentences
@@ -33,16 +39,16 @@ def evaluate(
     """Compute the scores (x 100) of each STS task.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
-        split: `test`, or `dev` with only STS-B and SICK-R.
-        tasks: The names of the tasks; default: all of the split.
+        split: `test`, or `dev` with only STS-B and SICK-R. Default: `test`.
+        tasks: A list of tasks. Default: all tasks of the split.
 
     Returns:
-        `all`, `mean`, `wmean` and `n` of each task, and `low` and `high`, the 95% bootstrap interval of `all`
-        over pairs. The test split also has `avg`, the `average` of the seven `all`, and `avg-mean` and
-        `avg-wmean`. An undefined score is None, with the reason under `failures`; an average is None if one
-        of the parts is. `pairs` has (cosines, gold) by task.
+        A dict with `all`, `mean`, `wmean` and `n` of each task, and `low` and `high`, the 95% bootstrap
+        interval of `all` over pairs. The test split also has `avg`, the `average` of the seven `all`, and
+        `avg-mean` and `avg-wmean`. If a score is undefined, it is None and `failures` has the reason; an
+        average is None if a part is. `pairs` has (cosines, gold) by task.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -76,9 +82,16 @@ def _all_splits(root: Path, task: str) -> Iterator[str]:
 
 
 def predict(subsets: Sequence[StsSubset], vectors: Vectors) -> list[np.ndarray]:
-    """Return the cosines of each subset's pairs.
+    """Compute the cosines of each subset's pairs.
 
     Pairs are processed in blocks, because their vectors are copied.
+
+    Args:
+        subsets: The subsets of a task.
+        vectors: The encoder.
+
+    Returns:
+        A list of float64 arrays of shape (pairs,).
     """
     return [np.concatenate(list(_cosines_by_block(subset, vectors))) for subset in subsets]
 
@@ -90,9 +103,14 @@ def _cosines_by_block(subset: StsSubset, vectors: Vectors) -> Iterator[np.ndarra
 
 
 def bounds(predicted: np.ndarray, gold: np.ndarray) -> dict[str, float | None]:
-    """Return the interval of `all` over test pairs as `low` and `high`.
+    """Compute the interval of `all` over test pairs.
 
-    They are None if the correlation is undefined.
+    Args:
+        predicted: The cosines, (pairs,).
+        gold: The gold scores, (pairs,).
+
+    Returns:
+        A dict with `low` and `high` (x 100), which are None if the correlation is undefined.
     """
     interval = spearman_interval(predicted, gold) if np.isfinite(predicted).all() else None
     if interval is None:
@@ -103,15 +121,18 @@ def bounds(predicted: np.ndarray, gold: np.ndarray) -> dict[str, float | None]:
 def score_task(
     subsets: Sequence[StsSubset], predicted: Sequence[np.ndarray], correlation: Correlation = spearman
 ) -> tuple[dict[str, Any], str]:
-    """Return the scores of a task, and the reason if some are None.
+    """Compute the scores of a task (x 100).
 
-    `all` is one correlation over the pairs of all subsets, `mean` the mean of the subsets' correlations,
-    `wmean` their mean weighted by size. Papers differ in which they report (methods 2.2).
+    `all` is one correlation over the pairs of all subsets, `mean` the mean of the subsets' correlations, and
+    `wmean` their mean weighted by size. Papers differ in which of them they report (methods 2.2).
 
     Args:
         subsets: The subsets of the task.
-        predicted: The cosines of each subset.
-        correlation: The correlation of cosines and gold scores.
+        predicted: A list of the cosines of each subset, (pairs,).
+        correlation: The correlation of cosines and gold scores. Default: Spearman's.
+
+    Returns:
+        A dict of the scores and `n`, and the reason if scores are None.
     """
     gold = [subset.gold for subset in subsets]
     sizes = [len(side) for side in gold]

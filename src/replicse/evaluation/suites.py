@@ -19,13 +19,24 @@ from replicse.registry.suite_options import to_install
 
 
 class Vectors(Protocol):
-    """An encoder: distinct sentences are encoded only once."""
+    """The interface of encoders: each distinct sentence is encoded once."""
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return the vectors of sentences, float32 of shape (n, width)."""
+        """Encode sentences.
+
+        Args:
+            sentences: A list of n sentences.
+
+        Returns:
+            The vectors, (n, width), float32.
+        """
 
     def prepare(self, sentences: Iterable[str]) -> None:
-        """Encode all sentences now, sorted by length."""
+        """Encode all sentences now, sorted by length.
+
+        Args:
+            sentences: The sentences that will be used.
+        """
 
     def clear(self) -> None:
         """Remove all stored vectors."""
@@ -38,8 +49,11 @@ def suite(
 
     Args:
         name: The name of the suite.
-        options: The options.
-        context: Values of the job; they are used if the suite has options of these names.
+        options: A dict of options. Default: the defaults of the suite.
+        context: A dict of values of the job, which are used if the suite has options with these names.
+
+    Returns:
+        The module and a dict of keyword arguments.
 
     Raises:
         BadInput: If the suite is unknown, the options are wrong, or a required package is not installed.
@@ -67,15 +81,20 @@ def run_suites(
     """Compute the numbers of some suites; every sentence is encoded once.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
-        names: The names of the suites.
-        options: Options by suite, such as the queries of a retrieval.
-        context: Values of the job, such as the encoder's folder.
+        names: A list of suites.
+        options: A dict from suites to options, such as the queries of a retrieval. Default: the defaults of
+            the suites.
+        context: A dict of values of the job, such as the encoder's folder.
 
     Returns:
-        `suites` (numbers by suite), `failures` (reasons by metric path) and `pairs`, which has (cosines, gold
-        scores) by `suite/task`.
+        A dict with `suites` (numbers by suite), `failures` (reasons by metric path) and `pairs`, which has
+        (cosines, gold scores) by `suite/task`.
+
+    Raises:
+        BadInput: If a suite is unknown, or the options are wrong.
+        MissingData: If a dataset is missing.
     """
     options = options or {}
     chosen = {name: suite(name, options.get(name), context) for name in names}
@@ -99,9 +118,12 @@ def run_suites(
 
 
 def average(scores: Sequence[float | None]) -> float | None:
-    """Return the mean of scores, each rounded to two decimals.
+    """Compute the mean of scores, each rounded to two decimals.
 
     The official code averages printed scores (methods 2.2).
+
+    Args:
+        scores: A list of scores; None if a score is missing.
 
     Returns:
         The mean, or None if a score is missing.
@@ -111,14 +133,21 @@ def average(scores: Sequence[float | None]) -> float | None:
 
 
 def focused(vectors: Vectors, sentences: Iterable[str]) -> Vectors:
-    """Return vectors fitted on the sentences of a task.
+    """Return the encoder, fitted on the sentences of a task if necessary.
 
-    They are unchanged unless they have a post-processing with this fit.
+    Args:
+        vectors: The encoder. Only a post-processing that is fitted on each task is fitted here.
+        sentences: The sentences of the task.
     """
     focus = getattr(vectors, "focused", None)
     return focus(sentences) if focus else vectors
 
 
 def prepare_all(vectors: Vectors, groups: Iterable[Iterable[str]]) -> None:
-    """Encode all sentences of several groups in one pass, sorted by length."""
+    """Encode all sentences of several groups in one pass, sorted by length.
+
+    Args:
+        vectors: The encoder.
+        groups: The groups of sentences.
+    """
     vectors.prepare(dict.fromkeys(chain.from_iterable(groups)))

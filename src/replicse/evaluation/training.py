@@ -1,7 +1,7 @@
-"""Facts of a run's training from its own metrics file.
+"""Facts about a run's training, from the metrics file of the run.
 
-Hours, steps and speed are in Table 3 of the reproducibility study. The number of updated parameters includes a
-discriminator and excludes a frozen generator (DiffCSE Table 14). ESimCSE's logs contain the position of the
+Hours, steps and speed are in Table 3 of the reproducibility study. The number of updated parameters includes
+a discriminator and excludes a frozen generator (DiffCSE Table 14). ESimCSE's logs contain the position of the
 selected checkpoint and the number of development scores.
 """
 
@@ -14,7 +14,17 @@ from replicse.registry.artefacts import METRICS
 
 
 def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:
-    """Return the facts of the run whose checkpoint is in `folder`."""
+    """Return facts about the run of a checkpoint.
+
+    Args:
+        root: Not used.
+        vectors: Not used.
+        folder: The folder of the checkpoint.
+
+    Returns:
+        A dict with `hours`, `steps`, `sentences_per_second`, `parameters`, `evaluations` and `selected_at` (a
+        share of the steps). If one is unknown, it is None and `failures` has the reason.
+    """
     keys = ("hours", "steps", "sentences_per_second", "parameters", "evaluations", "selected_at")
     record = Path(folder).parent / METRICS
     if not folder or not record.is_file():

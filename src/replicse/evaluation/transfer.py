@@ -41,7 +41,13 @@ SETTINGS = {
 
 
 def sentences(root: Path, setting: str = "test", tasks: Sequence[str] | None = None) -> Iterator[str]:
-    """Yield every sentence that `evaluate` encodes; `setting` is not used."""
+    """Yield every sentence that `evaluate` encodes with these options.
+
+    Args:
+        root: The data root, a folder of datasets.
+        setting: Not used.
+        tasks: A list of tasks. Default: all seven.
+    """
     for name in tasks or TRANSFER_TASKS:
         for split in load_transfer(root, name).splits.values():
             yield from split.first
@@ -54,15 +60,15 @@ def evaluate(
     """Compute `accuracy` and `dev_accuracy` (x 100) of each transfer task.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
-        setting: `test` (SimCSE Table E.1) or `fast`, SentEval's prototyping settings, whose `dev_accuracy`
-            SimCSE Table D.2 and DiffCSE's ablations report.
-        tasks: The names of the tasks; default: all seven.
+        setting: `test` (SimCSE Table E.1) or `fast`, SentEval's prototyping settings. SimCSE Table D.2 and
+            DiffCSE's ablations report the `dev_accuracy` of `fast`. Default: `test`.
+        tasks: A list of tasks. Default: all seven.
 
     Returns:
-        The scores by task, and their averages `avg` and `dev_avg`. A score is None if vectors are not finite,
-        with the reason under `failures`; an average is None if one of the seven scores is missing.
+        A dict with the scores by task, and their averages `avg` and `dev_avg`. If vectors are not finite, a
+        score is None and `failures` has the reason; an average is None if one of the seven scores is missing.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -77,9 +83,20 @@ def evaluate(
 
 
 def run_task(task: TransferTask, vectors: Vectors, setting: ProbeSetting) -> tuple[float, float] | None:
-    """Return test and dev accuracy (x 100), or None if vectors are not finite.
+    """Train and test the classifiers of a task.
 
     The protocol depends on the splits of the task.
+
+    Args:
+        task: The task.
+        vectors: The encoder.
+        setting: The hyper-parameters.
+
+    Returns:
+        Test and dev accuracy (x 100), or None if vectors are not finite.
+
+    Raises:
+        BadInput: If there are too few sentences for the folds.
     """
     features = with_bias([_features(split, vectors) for split in task.splits.values()])
     if not torch.isfinite(features).all():
@@ -110,10 +127,18 @@ def _features(split: TransferSplit, vectors: Vectors) -> np.ndarray:
 
 
 def nested_folds(features: torch.Tensor, labels: np.ndarray, setting: ProbeSetting) -> tuple[float, float]:
-    """Return test and dev accuracy in [0, 1] by nested cross-validation.
+    """Compute test and dev accuracy by nested cross-validation.
 
     Inner folds select the L2 value of each outer fold. The dev accuracy is the mean over outer folds of the
     best inner mean. MR, CR, SUBJ and MPQA use this protocol.
+
+    Args:
+        features: Tensor of shape (rows, features) with a bias column.
+        labels: Int64 array of shape (rows,).
+        setting: The hyper-parameters.
+
+    Returns:
+        Test and dev accuracy, in [0, 1].
     """
     outer = stratified_folds(labels, setting.folds, (SEED,))
     learn = [np.delete(np.arange(len(labels)), test) for test in outer]
@@ -133,9 +158,19 @@ def nested_folds(features: torch.Tensor, labels: np.ndarray, setting: ProbeSetti
 def folds_then_test(
     features: torch.Tensor, labels: np.ndarray, train: np.ndarray, test: np.ndarray, setting: ProbeSetting
 ) -> tuple[float, float]:
-    """Return test and dev accuracy in [0, 1]; training folds select L2.
+    """Compute test and dev accuracy; folds of the training set select L2.
 
     TREC and MRPC use this protocol.
+
+    Args:
+        features: Tensor of shape (rows, features) with a bias column.
+        labels: Int64 array of shape (rows,).
+        train: The numbers of the training rows, int64.
+        test: The numbers of the test rows, int64.
+        setting: The hyper-parameters.
+
+    Returns:
+        Test and dev accuracy, in [0, 1].
     """
     scores = _accuracies(train_together(features, labels, _grid(labels, train, setting, (SEED,)), setting))
     means = scores.mean(axis=0)
@@ -152,10 +187,21 @@ def given_splits(
     test: np.ndarray,
     setting: ProbeSetting,
 ) -> tuple[float, float]:
-    """Return test and dev accuracy in [0, 1]; the dev split selects L2.
+    """Compute test and dev accuracy; the dev split selects L2.
 
     SST2 uses this protocol; the dev split also stops the training. SentEval trains the selected classifier
     again with the same seed and dev split, which gives the same classifier, so it is not trained again here.
+
+    Args:
+        features: Tensor of shape (rows, features) with a bias column.
+        labels: Int64 array of shape (rows,).
+        train: The numbers of the training rows, int64.
+        dev: The numbers of the dev rows, int64.
+        test: The numbers of the test rows, int64.
+        setting: The hyper-parameters.
+
+    Returns:
+        Test and dev accuracy, in [0, 1].
     """
     trained = train_together(features, labels, [Fit(train, dev, L2_GRID, (SEED,))], setting)
     scores = _accuracies(trained)[0]
@@ -163,9 +209,17 @@ def given_splits(
 
 
 def stratified_folds(labels: np.ndarray, folds: int, seed: tuple[int, ...]) -> list[np.ndarray]:
-    """Return sorted row numbers per fold.
+    """Split rows into folds.
 
     Fold sizes differ by at most one, in total and within each class.
+
+    Args:
+        labels: Int64 array of shape (rows,).
+        folds: The number of folds.
+        seed: The seed of the split.
+
+    Returns:
+        A list of sorted row numbers, int64.
     """
     order = np.random.default_rng(seed).permutation(len(labels))
     by_class = order[np.argsort(labels[order], kind="stable")]

@@ -30,6 +30,7 @@ from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.evaluation.correlation import cosines, pearson, spearman
 from replicse.evaluation.half_precision import ProductsInFp32, cosines_in
+from replicse.evaluation.regressor import regressor_score
 from replicse.evaluation.sts import Correlation, score_task
 from replicse.evaluation.suites import Vectors, average
 from replicse.registry.poolings import PoolingParameters, pooling_of
@@ -47,7 +48,6 @@ SCORES = {"scores-in-bf16": torch.bfloat16, "scores-in-fp16": torch.float16, "al
 # Variants that use other splits than test.
 OF_SPLITS = {DEVELOPMENT, "sick-r-all-splits", "stsb-regressor"}
 PADDED = ("mean-with-padding", "padding-attended")
-RIDGES = (1.0, 10.0, 100.0, 1000.0)
 Scores = dict[str, float | None]
 Sets = Mapping[str, Sequence[StsSubset]]
 Similarity = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -59,14 +59,14 @@ def evaluate(
     """Compute each variant's scores by task, and their average (x 100).
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         vectors: The encoder.
-        variants: The names of the variants; default: all.
-        folder: The encoder's folder, which may contain a head.
+        variants: A list of variants. Default: all.
+        folder: The encoder's folder, which can contain a head. Default: no head.
 
     Returns:
-        The scores by variant; `as-read` is the encoder as it was opened. A variant that is not possible, such
-        as a head that is not stored, is None with the reason under `failures`.
+        A dict with the scores by variant; `as-read` is the encoder as it was opened. If a variant is not
+        possible, such as a head that is not stored, its scores are None and `failures` has the reason.
     """
     wanted = tuple(variants or VARIANTS)
     if not isinstance(vectors, SentenceEncoder):
@@ -98,7 +98,12 @@ def _refused(reasons: Mapping[str, str]) -> dict[str, Any]:
 
 @dataclass
 class VectorTable:
-    """Vectors by sentence: float32 rows, and the row number of each sentence."""
+    """Vectors by sentence.
+
+    Attributes:
+        values: The vectors, (n, width), float32.
+        places: A dict from sentences to row numbers.
+    """
 
     values: np.ndarray
     places: Mapping[str, int]
@@ -109,9 +114,13 @@ class VectorTable:
 
 
 class VariantStudy:
-    """The test sets, and the encoder's vectors in each variant.
+    """The test sets, and the encoder's vectors in each variant, cached.
 
-    Vectors are computed when they are first used.
+    Args:
+        root: The data root, a folder of datasets.
+        encoder: The encoder.
+        head: The sentence head, or None.
+        wanted: The variants to compute.
     """
 
     def __init__(
@@ -136,11 +145,18 @@ class VariantStudy:
         self._read: dict[str, VectorTable] = {}
 
     def unreadable(self, variant: str) -> str:
-        """Return why the encoder does not have a variant, or ""."""
+        """Return why the encoder does not support a variant.
+
+        Args:
+            variant: The name of the variant.
+
+        Returns:
+            A reason, or an empty string if the variant is possible.
+        """
         if variant == "cls-head" and self.head is None:
             return "no head (pooler.dense) is stored with the encoder"
         if variant in PADDED and self.encoder.pooling.template:
-            return "the encoder reads sentences in a template"
+            return "the encoder uses a template"
         if variant in READ or variant == "in-a-template":
             try:
                 self._pooling(_pooling_of_variant(variant))
@@ -155,6 +171,9 @@ class VariantStudy:
         """Return the vectors of a pooling in fp32.
 
         All poolings of the same tokens are computed in one pass.
+
+        Args:
+            params: The parameters of the pooling.
         """
         if str(params) not in self._read:
             names = [name for name in READ if not self.unreadable(name)]
@@ -228,6 +247,9 @@ class VariantStudy:
         """Return the vectors at a shorter maximum length.
 
         Only the sentences that are truncated are encoded again.
+
+        Args:
+            length: The maximum number of tokens of a row.
         """
         own = self.encoder.pooling
         table = self.vectors(own)
@@ -241,7 +263,11 @@ class VariantStudy:
         return VectorTable(values, self.places)
 
     def in_precision(self, kind: torch.dtype) -> VectorTable:
-        """Return the vectors with weights and layers in another precision."""
+        """Return the vectors with weights and layers in another precision.
+
+        Args:
+            kind: The precision, such as `torch.bfloat16`.
+        """
         own = self.encoder.pooling
         name = f"{own} {kind}"
         if name not in self._read:
@@ -254,6 +280,13 @@ class VariantStudy:
         """Yield both sides' vectors of a subset in SentEval's batches.
 
         Each batch is padded to the longest row.
+
+        Args:
+            variant: One of PADDED.
+            subset: The subset.
+
+        Yields:
+            The vectors of the first and of the second sentences, (pairs, width).
         """
         words = []
         for first, second in zip(subset.first, subset.second, strict=True):
@@ -288,7 +321,7 @@ class VariantStudy:
         return int(getattr(config, "pad_id", getattr(config, "pad_token_id", 0)) or 0)
 
     def variant(self, name: str) -> Scores:
-        """Return the scores of a variant by task, and their average."""
+        """Compute the scores of a variant by task, and their average."""
         own = self.encoder.pooling
         if name in READ or name == "in-a-template":
             return self.scores(self.vectors(_pooling_of_variant(name)))
@@ -315,9 +348,14 @@ class VariantStudy:
         correlation: Correlation = spearman,
         sets: Sets | None = None,
     ) -> Scores:
-        """Return a score by task of the test sets, or of other sets.
+        """Compute a score for each task.
 
-        `key` specifies how subsets are aggregated; default: as one set.
+        Args:
+            table: The vectors.
+            similarity: A function of two arrays of vectors, (n, width). Default: the cosine.
+            key: How subsets are aggregated. Default: "all", as one set.
+            correlation: The correlation of similarities and gold scores. Default: Spearman's.
+            sets: A dict from tasks to subsets. Default: the test sets.
         """
         scores = {}
         for task, subsets in (sets or self.test).items():
@@ -342,36 +380,19 @@ class VariantStudy:
         return self.scores(table, sets={**self.test, "SICK-R": every})
 
     def _stsb_regressor(self, table: VectorTable) -> Scores:
-        """Return STS-B's score with a ridge regression on |u - v| and u * v.
-
-        The development set selects the penalty.
-        """
         sets = {split: self.splits[split]["STS-B"][0] for split in ("train", "dev")}
         sets["test"] = self.test["STS-B"][0]
-        features = {}
-        for split, subset in sets.items():
-            features[split] = _features(table(subset.first), table(subset.second))
-        centre, spread = features["train"].mean(0), features["train"].std(0) + 1e-9
-        design = {split: (values - centre) / spread for split, values in features.items()}
-        gram, target = design["train"].T @ design["train"], sets["train"].gold - sets["train"].gold.mean()
-        moment, best = design["train"].T @ target, (-2.0, 0.0)
-        for ridge in RIDGES:
-            weights = np.linalg.solve(gram + ridge * np.eye(len(gram)), moment)
-            dev = spearman(design["dev"] @ weights, sets["dev"].gold)
-            test = spearman(design["test"] @ weights, sets["test"].gold)
-            candidate = (-2.0 if dev is None else dev, 0.0 if test is None else test)
-            best = max(best, candidate)
-        return add_average({**self.scores(table), "STS-B": 100 * best[1]})
+        return add_average({**self.scores(table), "STS-B": 100 * regressor_score(sets, table)})
 
 
 def _pooling_of_variant(name: str) -> PoolingParameters:
     return pooling_of(TEMPLATE if name == "in-a-template" else name)
 
 
-def _features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.abs(first - second), first * second], axis=1).astype(np.float64)
-
-
 def add_average(scores: Mapping[str, float | None]) -> Scores:
-    """Return scores by task with their average, rounded like the papers'."""
+    """Add the average of scores, rounded like the averages in papers.
+
+    Args:
+        scores: A dict from tasks to scores.
+    """
     return {**scores, "avg": average([*scores.values()])}

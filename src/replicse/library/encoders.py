@@ -22,10 +22,16 @@ PRECISIONS = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp1
 
 
 def set_threads(count: int) -> None:
-    """Set the number of CPU threads of torch; 0 keeps the current number.
+    """Set the number of CPU threads of torch.
+
+    Args:
+        count: The number of threads; 0 keeps the current number.
 
     Raises:
         BadInput: If the number is negative.
+
+    Examples:
+        >>> set_threads(4)
     """
     if count < 0:
         raise BadInput(f"--threads is {count}; expected at least 1, or no --threads for all")
@@ -40,11 +46,17 @@ def open_requested(
 
     Args:
         request: The encoder and the options.
-        device: `cpu`, `cuda`, ...; default: the first GPU if there is one.
-        folder: A folder to open with the options of the request; default: the request's encoder.
+        device: `cpu`, `cuda`, ...; None for the first GPU if there is one.
+        folder: A folder to open with the options of the request. Default: the request's encoder.
+
+    Returns:
+        The encoder.
 
     Raises:
-        BadInput: If the encoder cannot be opened.
+        BadInput: If the encoder cannot be loaded.
+
+    Examples:
+        >>> encoder = open_requested(EncoderOptions(encoder="bert-base-uncased", pooling="mean"), "cpu")
     """
     return SentenceEncoder.open(
         folder or request.encoder, request.pooling, request.max_length, device, request.engine
@@ -52,7 +64,22 @@ def open_requested(
 
 
 def open_word_vectors(wanted: Mapping[str, Any], root: Path) -> AverageWordVectors:
-    """Load averaged word vectors from a text file below the data root."""
+    """Load averaged word vectors from a text file below the data root.
+
+    Args:
+        wanted: A dict with the key `file`.
+        root: The data root, a folder of datasets.
+
+    Returns:
+        The encoder.
+
+    Raises:
+        BadInput: If the dict or a line of the file is not valid.
+        MissingData: If the file does not exist.
+
+    Examples:
+        >>> vectors = open_word_vectors({"file": "vectors/glove.txt"}, Path("data"))
+    """
     return AverageWordVectors.open(root, WordVectors.of(wanted, "vectors"))
 
 
@@ -60,12 +87,19 @@ def fit_postprocessing(vectors: Any, wanted: Mapping[str, Any], root: Path) -> F
     """Post-process vectors with a fit on a corpus or on each task.
 
     Args:
-        vectors: The encoder's vectors, float32 of shape (n, width).
+        vectors: The encoder.
         wanted: The post-processing as a dict: `name`, parameters, and `fit`, which is a corpus or "target".
         root: The data root of the corpus.
 
     Returns:
-        The vectors after post-processing; it is fitted when they are first used.
+        The encoder with post-processing; it is fitted when the encoder is first used.
+
+    Raises:
+        BadInput: If the dict or the corpus is not valid.
+        MissingData: If a file of the corpus does not exist.
+
+    Examples:
+        >>> whitened = fit_postprocessing(encoder, {"name": "whitening", "fit": "target"}, Path("data"))
     """
     postprocess = postprocessing_of(wanted)
     corpus: Any = postprocess.fit
@@ -77,10 +111,18 @@ def fit_postprocessing(vectors: Any, wanted: Mapping[str, Any], root: Path) -> F
 def describe_reading(source: Any, request: EncoderOptions) -> dict[str, Any]:
     """Describe how an encoder encoded sentences, for the file of the scores.
 
+    Args:
+        source: The encoder.
+        request: The options with which it was loaded.
+
     Returns:
         A dict with `pooling`, `max_length` (the number of tokens at which sentences were truncated, None if
-        they were not), `tokenizer` (a digest), `engine`, and `unread` (the names of weights that were not
+        they were not), `tokenizer` (a digest), `engine`, and `unread` (a list of the weights that were not
         loaded and of code that was not run).
+
+    Examples:
+        >>> describe_reading(encoder, request)["max_length"]
+        512
     """
     pooling, backbone = getattr(source, "pooling", None), getattr(source, "backbone", source)
     tokenizer = getattr(source, "tokenizer", None)
@@ -95,13 +137,36 @@ def describe_reading(source: Any, request: EncoderOptions) -> dict[str, Any]:
 
 
 def describe_precision(source: Any) -> str:
-    """Return the precision of an encoder's vectors; fp32 for word vectors."""
+    """Return the precision of an encoder's vectors.
+
+    Args:
+        source: The encoder.
+
+    Returns:
+        A string such as "bf16"; "fp32" for word vectors.
+
+    Examples:
+        >>> describe_precision(encoder)
+        'fp32'
+    """
     dtype = getattr(source, "dtype", torch.float32)
     return PRECISIONS.get(dtype, str(dtype).removeprefix("torch."))
 
 
 def name_model(request: EvaluationRequest, source: Any) -> str:
-    """Name an encoder in files for other libraries: path or hub id, pooling."""
+    """Create the name of an encoder for files of other libraries.
+
+    Args:
+        request: The request with the folder or hub id.
+        source: The encoder.
+
+    Returns:
+        The last two parts of the path, and the pooling, joined by hyphens.
+
+    Examples:
+        >>> name_model(EvaluationRequest(encoder="princeton-nlp/sup-simcse-bert-base-uncased"), encoder)
+        'princeton-nlp-sup-simcse-bert-base-uncased-cls'
+    """
     file = request.vectors["file"] if request.vectors else request.encoder
     pooling = getattr(source, "pooling", None)
     name = pooling.pooling if pooling else "mean"

@@ -88,7 +88,7 @@ def evaluate_request(
 
     Args:
         request: The encoder, the options and the suites.
-        root: The data root.
+        root: The data root, a folder of datasets.
         results: The folder for files that other libraries write.
         device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
 
@@ -98,7 +98,12 @@ def evaluate_request(
 
     Raises:
         BadInput: If the encoder cannot be loaded or an option is wrong.
+        MissingData: If a dataset is missing (a kind of BadInput).
         Failed: If the encoder gives all sentences the same vector.
+
+    Examples:
+        >>> request = EvaluationRequest(encoder="bert-base-uncased", suite=("sts",))
+        >>> result = evaluate_request(request, Path("data"), Path("results"), None)
     """
     start = time.monotonic()
     source = _open_source(request, root, device)
@@ -129,7 +134,13 @@ def record_result(result: Mapping[str, Any], source: Any, start: float) -> dict[
     Args:
         result: The scores and the description of the encoder.
         source: The encoder. Word vectors have no device because they use only the CPU.
-        start: The time when the evaluation began, in seconds of `time.monotonic`.
+        start: The time when the evaluation started, in seconds of `time.monotonic`.
+
+    Returns:
+        A dict with the entries of `result` and `provenance`.
+
+    Examples:
+        >>> result = record_result({"suites": scores}, encoder, start)
     """
     device = getattr(source, "device", None)
     machine = computed(device or torch.device("cpu"), describe_precision(source))
@@ -146,9 +157,21 @@ def open_encoder(
 ) -> Vectors:
     """Return the vectors of an encoder of any kind.
 
+    Args:
+        encoder: An encoder of any kind, as in `evaluate`.
+        pooling: How vectors are pooled if `encoder` is a folder or hub id, or None.
+        max_length: Tokens at which a sentence is truncated if `encoder` is a folder or hub id, or None.
+        device: `cpu`, `cuda`, ...; None for the first GPU if there is one.
+
+    Returns:
+        The encoder.
+
     Raises:
         BadInput: If the encoder cannot be loaded, or pooling or length are given for an encoder that is already
             open.
+
+    Examples:
+        >>> vectors = open_encoder(lambda sentences: np.ones((len(sentences), 3)), None, None, None)
     """
     if isinstance(encoder, str | Path):
         return SentenceEncoder.open(encoder, pooling, max_length, device)
@@ -177,14 +200,22 @@ def score_suites(
     Args:
         source: The encoder.
         suites: The names of the suites.
-        root: The data root.
-        options: Options by suite.
-        facts: Values for suites whose options request them, such as the encoder's folder.
-        vectors: The encoder's vectors after post-processing, if there is one.
-        name: The encoder's name in errors.
+        root: The data root, a folder of datasets.
+        options: A dict from suites to options. Default: the defaults of the suites.
+        facts: A dict of values for suites whose options request them, such as the encoder's folder.
+        vectors: The encoder with post-processing, if there is one.
+        name: The encoder's name in error messages. Default: "encoder".
+
+    Returns:
+        A dict with `suites`, `failures` and `pairs`, as in `run_suites`.
 
     Raises:
+        BadInput: If a suite or an option is unknown.
+        MissingData: If a dataset is missing (a kind of BadInput).
         Failed: If the encoder gives all sentences the same vector.
+
+    Examples:
+        >>> score_suites(encoder, ["geometry"], Path("data"))["suites"]["geometry"]["alignment"]
     """
     outcome = run_suites(root, vectors or source, suites, options, facts)
     if reason := getattr(source, "collapsed", str)():

@@ -21,6 +21,16 @@ def describe_encoder(folder_or_hub_id: str, reads_modules: bool) -> dict[str, st
     Args:
         folder_or_hub_id: A folder, or the id of a downloaded hub encoder.
         reads_modules: Whether the modules in the folder are used, with their prompt.
+
+    Returns:
+        A dict with `weights`, `settings` (hexadecimal strings) and `prompt`.
+
+    Raises:
+        MissingData: If the folder or a file of the encoder does not exist.
+
+    Examples:
+        >>> describe_encoder("bert-base-uncased", reads_modules=False)["prompt"]
+        'none'
     """
     folder = encoder_folder(folder_or_hub_id)
     folders = dict.fromkeys([folder])

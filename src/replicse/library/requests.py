@@ -7,7 +7,14 @@ from replicse.registry.encoders import Engine
 
 
 class EncoderOptions(Checked):
-    """A folder or hub id of an encoder, and how the vectors are computed."""
+    """A folder or hub id of an encoder, and how the vectors are computed.
+
+    Attributes:
+        encoder: The folder or hub id.
+        pooling: The name or dict of a pooling. Default: set by the folder.
+        engine: `auto`, `packed` or `transformers`. Default: `auto`.
+        max_length: Tokens at which a sentence is truncated. Default: set by the folder.
+    """
 
     encoder: str = ""
     pooling: str | dict[str, Any] | None = None
@@ -18,7 +25,11 @@ class EncoderOptions(Checked):
 class EvaluationRequest(EncoderOptions):
     """The suites of an encoder and their options.
 
-    `vectors` specifies word vectors that replace the encoder.
+    Attributes:
+        suite: The names of the suites.
+        options: A dict from suites to options.
+        vectors: The word vectors that replace the encoder. Default: None.
+        postprocess: The post-processing of the vectors. Default: None.
     """
 
     suite: tuple[Text, ...] = ()

@@ -155,16 +155,25 @@ def train_job(
 
     Args:
         document: The job as JSON-like data.
-        root: The data root.
+        root: The data root, a folder of datasets.
         out: The output folder.
         state: The folder of the state from which training resumes.
         device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
-        parts: How the batch is split over processes or chunks.
-        code: The digest of the run's code.
-        on_step: Called after each step with the losses.
+        parts: How the batch is split over processes or chunks. Default: not split.
+        code: The digest of the run's code. Default: empty.
+        on_step: Called after each step with a dict of `step`, `loss` and `terms`. Default: None.
 
     Returns:
-        The seconds of the training; None in all processes except the first, which writes.
+        The duration of the training in seconds; None in all processes except the first, which writes the
+        files.
+
+    Raises:
+        BadInput: If the job is not valid.
+        Failed: If the training fails, for example because the loss is not finite.
+
+    Examples:
+        >>> job = read_json("job.json")  # a dict that the compiler wrote
+        >>> seconds = train_job(job, Path("data"), Path("runs/first"), Path("runs/first/state"))
     """
     begin = time.monotonic()
     job, parts = TrainJob.read(document), parts or Parts()

@@ -18,12 +18,20 @@ def measure_trajectory(request: EncoderOptions, root: Path, device: str | None) 
     """Compute alignment and uniformity of each kept checkpoint of a run.
 
     Args:
-        request: `encoder` is the folder of the run.
-        root: The data root.
-        device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
+        request: The options. `encoder` is the folder of the run.
+        root: The data root, a folder of datasets.
+        device: `cpu`, `cuda`, ...; None for the first GPU if there is one.
+
+    Returns:
+        A dict with `suites`, in which `trajectory` has the numbers by step, `failures`, `pooling` and
+        `provenance`.
 
     Raises:
         BadInput: If the run kept no checkpoints.
+
+    Examples:
+        >>> result = measure_trajectory(EncoderOptions(encoder="runs/first"), Path("data"), None)
+        >>> result["suites"]["trajectory"]["500"]["alignment"]
     """
     start = time.monotonic()
     suites: dict[str, Any] = {}
@@ -48,10 +56,20 @@ def measure_trajectory(request: EncoderOptions, root: Path, device: str | None) 
 
 
 def list_checkpoints(run: Path) -> list[tuple[int, Path]]:
-    """Return step and folder of each kept checkpoint of a run.
+    """List the kept checkpoints of a run.
+
+    Args:
+        run: The folder of the run.
+
+    Returns:
+        A list of step and folder of each checkpoint.
 
     Raises:
         BadInput: If the run kept no checkpoints.
+
+    Examples:
+        >>> list_checkpoints(Path("runs/first"))
+        [(500, PosixPath('runs/first/trajectory/step-500'))]
     """
     kept = run_metrics(run).get("checkpoints")
     if not kept:

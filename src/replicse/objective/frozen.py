@@ -25,25 +25,26 @@ def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
     If `trained` is on the meta device because only parameters are counted, the frozen model has no weights either.
 
     Args:
-        model: the frozen model, with the folder that the plan has set.
-        trained: the encoder in training; the frozen model must have the same tokens and is moved to the same device.
+        model: The frozen model, with the folder that the compiler has set.
+        trained: The encoder in training. The frozen model needs the same tokens and is moved to the same
+            device.
 
     Raises:
-        BadInput: if the model has no folder, or the tokens differ from the tokens of `trained`.
+        BadInput: If the model has no folder, or its tokens differ from the tokens of `trained`.
     """
     if trained.input_embeddings.is_meta:
         return empty_backbone(model.name).requires_grad_(False)
     if not model.folder:
-        raise BadInput(f"the frozen model {model.name} is a name; the plan puts a folder in its place")
+        raise BadInput(f"the frozen model {model.name} has no folder; it must be compiled first")
     backbone = open_backbone(Path(model.folder), model.engine)
     problem = ""
     if backbone.vocabulary != trained.vocabulary:
-        problem = f"{backbone.vocabulary} tokens, but the encoder {trained.vocabulary}"
+        problem = f"{backbone.vocabulary} tokens, but the encoder has {trained.vocabulary}"
     elif not backbone.has_tokens_of(trained):
-        problem = "a vocabulary of other tokens than the encoder's"
+        problem = "other tokens than the encoder"
     if problem:
         raise BadInput(
-            f"{model.folder}: the frozen model has {problem}; choose one with the encoder's tokenizer"
+            f"{model.folder}: the frozen model has {problem}; use a model with the tokenizer of the encoder"
         )
     return backbone.to(trained.input_embeddings.device).requires_grad_(False)
 
@@ -54,14 +55,20 @@ class FrozenEncoder:
     It has no gradients. It is not a torch module, so that neither the optimiser nor the resume state contains it.
 
     Args:
-        model: the frozen model; the default pooling is "cls".
-        trained: the encoder in training.
+        model: The frozen model. Its default pooling is "cls".
+        trained: The encoder in training.
 
     Attributes:
-        width: the size of the sentence vectors.
+        width: The size of the sentence vectors.
 
     Raises:
-        BadInput: if the pooling needs a head and the model's folder contains no head, or as `open_frozen`.
+        BadInput: If the model has no folder, its tokens differ from the tokens of `trained`, or the pooling
+            needs a head that the folder does not contain.
+
+    Examples:
+        >>> teacher = FrozenEncoder(self.params.teacher, model.backbone)
+        >>> teacher.width
+        768
     """
 
     def __init__(self, model: FrozenModel, trained: Backbone) -> None:
@@ -70,7 +77,7 @@ class FrozenEncoder:
         self.pooling = SentencePooling(params, self.backbone)
         self.head = load_head(Path(str(model.folder))) if params.head else None
         if params.head and self.head is None:
-            raise BadInput(f"{model.folder}: no head for pooling {params} is stored there; choose cls")
+            raise BadInput(f"{model.folder}: no head for pooling {params} is stored; use cls")
         if self.head is not None:
             self.head.to(trained.input_embeddings.device).requires_grad_(False).eval()
         self.width = self.backbone.hidden if self.head is None else self.head.width
@@ -80,10 +87,16 @@ class FrozenEncoder:
         """Encode a batch as sentence vectors.
 
         Args:
-            batch: packed tokens.
+            batch: The packed tokens of a view.
 
         Returns:
             The vectors, (rows, width), float32, without gradients.
+
+        Raises:
+            ValueError: If a row is longer than the frozen model accepts.
+
+        Examples:
+            >>> targets = teacher.vectors(step.columns[0])
         """
         vectors = self.pooling(self.backbone, batch)
         return (vectors if self.head is None else self.head(vectors)).float()

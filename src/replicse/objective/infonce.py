@@ -17,15 +17,24 @@ class InfoNCE(Term[parameters.InfoNCEParameters]):
 
     Each anchor is compared with all second views and all hard negatives of the batch.
 
-    The first of `views` (default: all views of the run) is the anchor and the second the positive; each further view
-    is a block of hard negatives. The loss is not symmetrised, and other anchors are not used as negatives
-    (methods 1.3).
+    The first of `views` (default: all views of the run) is the anchor and the second the positive; each
+    further view is a block of hard negatives. The loss is not symmetrised, and other anchors are not used as
+    negatives (methods 1.3).
+
+    Args:
+        parameters: Temperature, similarity, views, parts, and the weight of hard negatives.
     """
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean loss over the anchors.
+        """Compute the mean loss over the anchors.
 
         If the batch is split into several parts, this is the mean over the parts.
+
+        Args:
+            step: The inputs of the term.
+
+        Returns:
+            A scalar tensor.
         """
         compared = step.vectors_of(self.params.vector_views(len(step.vectors)))
         if self.params.similarity == "cosine":

@@ -7,13 +7,18 @@ from torch import Tensor
 
 from replicse.encoder.stored import read_tensors, save_tensors
 from replicse.errors import BadInput
-from replicse.objective.terms import Objective, named_terms
+from replicse.objective.objective import Objective, named_terms
 
 WEIGHTS = "terms.safetensors"
 
 
 def save_terms(folder: Path, objectives: Iterable[Objective]) -> None:
-    """Save weights and buffers of terms, if any, in an encoder folder."""
+    """Save weights and buffers of terms, if any, in an encoder folder.
+
+    Args:
+        folder: The encoder folder.
+        objectives: The objectives of the run.
+    """
     weights: dict[str, Tensor] = {}
     for name, term in named_terms(objectives).items():
         for key, value in term.state_dict().items():
@@ -26,11 +31,11 @@ def load_terms(folder: Path, objectives: Iterable[Objective]) -> None:
     """Load the weights of terms by name from the folder of another run.
 
     Args:
-        folder: the encoder folder of the other run.
-        objectives: the objectives; weights of their terms are replaced.
+        folder: The encoder folder of the other run.
+        objectives: The objectives. The weights of their terms are replaced.
 
     Raises:
-        BadInput: if the folder has no weights for any of the terms, or weights that do not fit.
+        BadInput: If the folder has no weights for any of the terms, or the weights do not fit.
     """
     file = folder / WEIGHTS
     stored = read_tensors(file) if file.is_file() else {}

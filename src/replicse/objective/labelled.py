@@ -18,10 +18,16 @@ class LabelledTerm(Term[Labelled]):
     """A term that compares the predictions of a head with the labels."""
 
     def predict(self, step: Step) -> Tensor:
-        """Return the output of the task's head for a batch.
+        """Compute the output of the task's head for a batch.
+
+        Args:
+            step: The inputs of the term.
 
         Returns:
-            (rows, classes) logits, or (rows,) ratings.
+            Logits, (rows, classes), or ratings, (rows,).
+
+        Raises:
+            BadInput: If a view is not encoded.
         """
         vectors = step.vectors_of(self.params.vector_views(len(step.vectors)))
         return step.model.task_heads[self.params.task](*vectors)
@@ -31,7 +37,11 @@ class CrossEntropy(LabelledTerm[parameters.CrossEntropyParameters]):
     """Cross-entropy of a classifier."""
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean over the rows of the batch."""
+        """Compute the mean over the rows of the batch.
+
+        Args:
+            step: The inputs of the term.
+        """
         return F.cross_entropy(self.predict(step), step.labels.long())
 
 
@@ -39,5 +49,9 @@ class MeanSquaredError(LabelledTerm[parameters.MeanSquaredErrorParameters]):
     """Squared error of a cosine, scaled to the range of the ratings."""
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean over the rows of the batch."""
+        """Compute the mean over the rows of the batch.
+
+        Args:
+            step: The inputs of the term.
+        """
         return F.mse_loss(self.predict(step), step.labels)

@@ -26,10 +26,10 @@ def choose_positions(batch: TokenBatch, special: Tensor, ratio: float, generator
     Each token that is not special is chosen with probability `ratio`.
 
     Args:
-        batch: packed tokens.
-        special: ids of the special tokens, on the CPU.
-        ratio: probability of each token.
-        generator: the source of random numbers, on the CPU.
+        batch: The packed tokens.
+        special: The ids of the special tokens, on the CPU.
+        ratio: The probability of each token, from 0 to 1.
+        generator: The random generator to use, on the CPU.
 
     Returns:
         The positions in ascending order, int64, on the CPU.
@@ -47,11 +47,15 @@ def mask_tokens(
     80% of the positions are masked, 10% are replaced by random tokens and 10% are kept.
 
     Args:
-        tokens: packed token ids.
-        positions: the chosen positions, on the CPU, because counting them on a GPU would wait for the GPU.
-        mask_id: the id of the mask token.
-        vocabulary: the number of tokens.
-        generator: the source of random numbers, on the CPU.
+        tokens: The packed token ids, (total,).
+        positions: The chosen positions, (n,), on the CPU, because counting them on a GPU would wait for the
+            GPU.
+        mask_id: The id of the mask token.
+        vocabulary: The number of token ids.
+        generator: The random generator to use, on the CPU.
+
+    Returns:
+        The token ids, (total,), on the device of `tokens`.
     """
     edited = tokens.clone()
     kind = torch.rand(len(positions), generator=generator)
@@ -69,9 +73,9 @@ class Masked:
     """A masked copy of packed tokens.
 
     Attributes:
-        batch: the copy.
-        positions: the chosen positions, (n,).
-        targets: the original ids at the chosen positions, (n,).
+        batch: The copy.
+        positions: The chosen positions, (n,).
+        targets: The original ids at the chosen positions, (n,).
     """
 
     batch: TokenBatch
@@ -85,13 +89,13 @@ def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: 
     Special tokens are never masked.
 
     Args:
-        batch: packed tokens, on any device.
-        backbone: the encoder, for special token ids and vocabulary size.
-        ratio: the share of tokens to choose.
-        generator: the source of random numbers, on the CPU.
+        batch: The packed tokens, on any device.
+        backbone: The encoder, for special token ids and vocabulary size.
+        ratio: The share of tokens to choose, from 0 to 1.
+        generator: The random generator to use, on the CPU.
 
     Returns:
-        The edited batch, the chosen positions (n,) and their original ids (n,), on the device of `batch`.
+        The masked copy, on the device of `batch`.
     """
     special, vocabulary = backbone.special, backbone.vocabulary
     positions = choose_positions(batch, torch.tensor(astuple(special)), ratio, generator)
@@ -103,10 +107,13 @@ def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: 
 class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]):
     """Mean cross-entropy at masked positions (methods 1.6).
 
-    All views are masked. If `candidates` is positive, the softmax is over the targets of the batch and `candidates`
-    random tokens instead of the full vocabulary. This is for pre-training small encoders on a CPU, where the full
-    softmax takes most of the time. `in_place` repeats a bug of SimCSE's code before November 2021: the contrastive
-    inputs are masked too.
+    All views are masked. If `candidates` is positive, the softmax is over the targets of the batch and
+    `candidates` random tokens instead of the full vocabulary. This is for pre-training small encoders on a
+    CPU, because the full softmax takes most of the time there. `in_place` repeats a bug of SimCSE's code
+    before November 2021: the contrastive inputs are masked too.
+
+    Args:
+        parameters: Ratio, candidates, and `in_place`.
     """
 
     def __init__(self, parameters: parameters.MaskedLanguageModellingParameters) -> None:
@@ -114,14 +121,24 @@ class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]
         self._masked: Masked | None = None
 
     def prepare(self, model: Model) -> None:
-        """Initialise a masked-LM head if the encoder has none."""
+        """Initialise a masked-LM head if the encoder does not have one.
+
+        Args:
+            model: The model before the first step.
+        """
         if not model.backbone.predicts_tokens:
             model.backbone.new_token_head()
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
     ) -> Sequence[TokenBatch]:
-        """Mask the views if `in_place` is set; otherwise return them unchanged."""
+        """Mask the views if `in_place` is set; otherwise return them unchanged.
+
+        Args:
+            columns: The packed tokens of each view.
+            model: The model in training.
+            generator: The random generator to use, on the CPU.
+        """
         if not self.params.in_place:
             return columns
         self._masked = self._mask(columns, model, generator)
@@ -132,7 +149,14 @@ class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]
         return edited
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean cross-entropy over the chosen positions of all views."""
+        """Compute the mean cross-entropy over the chosen positions of all views.
+
+        Args:
+            step: The inputs of the term.
+
+        Returns:
+            A scalar tensor, 0 if no position was chosen.
+        """
         if self.params.in_place:
             masked = self._masked
             assert masked is not None

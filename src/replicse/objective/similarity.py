@@ -18,6 +18,9 @@ def full_precision(device: torch.device) -> Iterator[None]:
     A temperature of 0.05 multiplies the rounding error of a cosine by 20. The authors' code uses torch's
     CosineSimilarity, which autocast computes in fp32 (docs of torch.amp, "CUDA Ops that can autocast to float32"). A
     matrix product of the same vectors would use half precision.
+
+    Args:
+        device: The device of the vectors.
     """
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
@@ -29,11 +32,11 @@ def full_precision(device: torch.device) -> Iterator[None]:
 
 
 def dot_products(first: Tensor, second: Tensor) -> Tensor:
-    """Compute the dot products of two sets of sentence vectors in fp32.
+    """Compute the dot products of all pairs of sentence vectors in fp32.
 
     Args:
-        first: sentence vectors, (rows, width), float32 or float64.
-        second: sentence vectors, (others, width).
+        first: Sentence vectors, (rows, width), float32 or float64.
+        second: Sentence vectors, (others, width).
 
     Returns:
         The products, (rows, others), in the dtype of the vectors.
@@ -43,11 +46,11 @@ def dot_products(first: Tensor, second: Tensor) -> Tensor:
 
 
 def cosines(first: Tensor, second: Tensor) -> Tensor:
-    """Compute the cosines between two sets of sentence vectors in fp32.
+    """Compute the cosines of all pairs of sentence vectors in fp32.
 
     Args:
-        first: sentence vectors, (rows, width), float32 or float64.
-        second: sentence vectors, (others, width).
+        first: Sentence vectors, (rows, width), float32 or float64.
+        second: Sentence vectors, (others, width).
 
     Returns:
         The cosines, (rows, others), in the dtype of the vectors.

@@ -30,7 +30,11 @@ PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of packages that can change numbers."""
+    """Return the versions of Python and of packages that can change numbers.
+
+    Returns:
+        A dict from names to versions; packages that are not installed are skipped.
+    """
     releases = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -43,10 +47,11 @@ def versions() -> dict[str, str]:
 def commit() -> tuple[str, bool]:
     """Return the commit of the checkout, and whether the code differs from it.
 
-    Returns ("", False) if the code is not in a git repository.
+    Returns:
+        The commit and the difference; an empty string and False if the code is not in a git repository.
     """
     root = Path(__file__).resolve().parents[3]
-    # Git's environment variables, which exist in a hook, may point to another repository.
+    # Git's environment variables, which exist in a hook, can point to another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
     def git(*words: str) -> str:
@@ -64,13 +69,13 @@ def computed(device: "torch.device", precision: str) -> dict[str, Any]:
     """Describe how a job computes the numbers.
 
     Args:
-        device: The device.
-        precision: The precision.
+        device: The device that the job uses.
+        precision: The precision, such as "fp32".
 
     Returns:
-        Device, accelerator, precision, threads, kernels and hardware. `kernel` lists the libraries of matrix
-        products: two builds of torch on the same processor sum in different orders, and so does one build
-        on two processors.
+        A dict of device, accelerator, precision, threads, kernels and hardware. `kernel` lists the libraries
+        of matrix products: two builds of torch on the same processor sum in different orders, and so does one
+        build on two processors.
     """
     import torch
 
@@ -114,9 +119,13 @@ def software() -> dict[str, Any]:
 
 
 def provenance(**facts: Any) -> dict[str, Any]:
-    """Return the record for a result, with the loaded plug-ins.
+    """Create the record for a result, with the loaded plug-ins.
 
-    `facts` are added to the record.
+    Args:
+        **facts: Other entries of the record.
+
+    Returns:
+        A dict of JSON-like data.
     """
     plugins = recorded_plugins()
     used = {"plugins": plugins} if plugins else {}

@@ -46,7 +46,8 @@ def modules_of(value: object) -> set[str]:
         value: A validated model, or a dict, list or tuple of models.
 
     Returns:
-        The module of each model's class, or `module:name` of the function or class that implements it.
+        A set with the module of each model's class, and `module:name` of the function or class that
+        implements it.
     """
     fields = getattr(type(value), "model_fields", None)
     if fields is not None:
@@ -68,14 +69,14 @@ def modules_of(value: object) -> set[str]:
 class SourceCode:
     """The modules of the package and of plug-ins as a graph of imports.
 
-    All imports of a module count, and so do strings that contain the name of a module of the package. Comments,
-    docstrings and formatting do not change a digest. Parsing all modules takes 0.7 s, so digests of unchanged
-    files are cached.
+    All imports of a module count, and so do strings that contain the name of a module of the package.
+    Comments, docstrings and formatting do not change a digest. Parsing all modules takes 0.7 s, so digests of
+    unchanged files are cached.
 
     Args:
-        root: The folder of the package.
-        cache: A JSON file for the digests of files; None to parse all files.
-        plugins: The file or folder of each plug-in by name.
+        root: The folder of the package. Default: this package.
+        cache: A JSON file for the digests of files. Default: parse all files.
+        plugins: A dict from the names of plug-ins to their files or folders. Default: no plug-ins.
     """
 
     def __init__(
@@ -91,10 +92,10 @@ class SourceCode:
         """Compute the digest of modules and everything that they import.
 
         Args:
-            names: `module` or `module:name`; a package means all of its modules.
+            *names: Strings `module` or `module:name`. A package means all of its modules.
 
         Returns:
-            The SHA-256 of the code, including data files of the packages.
+            The SHA-256 of the code, including data files of the packages, a hexadecimal string.
 
         Raises:
             ModuleNotFoundError: If the package does not have a module.
@@ -158,7 +159,7 @@ class SourceCode:
         """Return the digest of a module and the imports."""
         if module not in self._modules:
             file = self._file(module)
-            # A package may have no __init__.py.
+            # A package might have no __init__.py.
             content = file.read_bytes() if file else b""
             key = hashlib.sha256(THIS_FILE + module.encode() + content).hexdigest()
             if key not in self._known:
@@ -181,7 +182,7 @@ class SourceCode:
 
 
 def _counts(module: str) -> bool:
-    """Return whether numbers may depend on a module."""
+    """Return whether numbers can depend on a module."""
     if module in WITHOUT_NUMBERS:
         return False
     return module in COMPUTING or not f"{module}.".startswith(REGISTRY)
@@ -211,8 +212,11 @@ def contents_digest(root: Path, files: Iterable[Path], cache: Path | None) -> st
     Args:
         root: Names are relative to this folder if a file is below it.
         files: The files.
-        cache: A JSON file for the digest of each file by size, dates and inode. The inode's change date is
-            included, because an edit in place may restore the modification date.
+        cache: A JSON file for the digest of each file by size, dates and inode; None to read all files. The
+            inode's change date is included, because an edit in place can restore the modification date.
+
+    Returns:
+        A hexadecimal string.
     """
     entries, digest = _read_cache(cache), hashlib.sha256()
     before = len(entries)

@@ -1,7 +1,7 @@
 """Choose the device of a job; with several GPUs, the least used one.
 
 Snakemake counts how many jobs use a GPU, but does not assign devices. A job locks a file for a device and a
-slot on it until the process ends, sees only this device, and logs the name.
+slot on it until the process ends, uses only this device, and logs the name.
 """
 
 import fcntl
@@ -25,7 +25,11 @@ _locked: list[Any] = []  # open files, whose locks end with the process
 
 
 def device_for(name: str | None = None) -> "torch.device":
-    """Return the device with this name; default: a GPU, or the CPU.
+    """Return a device of torch.
+
+    Args:
+        name: The name of the device, such as "cuda:1". Default: the first GPU if there is one, otherwise the
+            CPU.
 
     Raises:
         BadInput: If torch cannot use the device.
@@ -46,6 +50,9 @@ def waited_for(device: "torch.device") -> float:
     """Wait until a device has finished, and return the clock in seconds.
 
     A GPU works asynchronously.
+
+    Args:
+        device: The device.
     """
     if device.type == "cuda":
         import torch
@@ -55,13 +62,13 @@ def waited_for(device: "torch.device") -> float:
 
 
 def take_device(environment: MutableMapping[str, str]) -> str:
-    """Let this process see the GPU that the fewest jobs use.
+    """Restrict this process to the GPU that the fewest jobs use.
 
     Args:
-        environment: The variables of this process, changed in place before torch looks for devices.
+        environment: The variables of this process. They are changed in place before torch looks for devices.
 
     Returns:
-        The name of the device; "" if the machine has no GPU.
+        The name of the device; an empty string if the machine has no GPU.
     """
     devices = _list_devices(environment)
     if not devices:
@@ -78,7 +85,10 @@ def take_device(environment: MutableMapping[str, str]) -> str:
 def sort_devices(environment: MutableMapping[str, str]) -> None:
     """Sort the visible GPUs by the number of jobs that use them.
 
-    It is called before a run starts the processes.
+    Call this before the processes of a run are started.
+
+    Args:
+        environment: The variables of this process, which are changed in place.
     """
     devices = _list_devices(environment)
     if devices:
@@ -89,12 +99,12 @@ def take_device_of_rank(environment: MutableMapping[str, str], rank: int, count:
     """Assign a GPU to one of the processes of a run.
 
     Args:
-        environment: The variables of this process, changed in place before torch looks for devices.
+        environment: The variables of this process. They are changed in place before torch looks for devices.
         rank: The index of the process among the processes of the run on this machine.
         count: The number of these processes.
 
     Returns:
-        Whether each process has its own GPU.
+        Whether each process has a different GPU.
     """
     devices = _list_devices(environment)
     if devices:
@@ -139,7 +149,7 @@ def _open(device: str, level: int) -> Any:
 
 
 def _list_devices(environment: MutableMapping[str, str]) -> list[str]:
-    """Return the GPUs that this process may see, by CUDA's names."""
+    """Return the GPUs that this process can see, by CUDA's names."""
     if VISIBLE in environment:
         return [name.strip() for name in environment[VISIBLE].split(",") if name.strip()]
     return [str(place) for place, _ in enumerate(Path("/dev").glob("nvidia[0-9]*"))]

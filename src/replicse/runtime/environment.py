@@ -15,12 +15,16 @@ PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 def job_environment(
     workflow: Path | str, environment: Mapping[str, str], library: Path = PACKAGE_PARENT
 ) -> dict[str, str]:
-    """Return an environment in which jobs find Python, package and workflow.
+    """Create an environment in which jobs find Python, package and workflow.
 
     Args:
         workflow: The folder of papers, scales and rules.
         environment: The environment to extend.
-        library: The folder of the package that jobs run, which may differ from the installed one.
+        library: The folder of the package that jobs run, which can differ from the installed package.
+            Default: the folder of this package.
+
+    Returns:
+        A dict of variables.
     """
     own = {"REPLICSE_WORKFLOW": str(Path(workflow).absolute())}
     python = Path(sys.executable).parent
@@ -36,8 +40,12 @@ def set_environment(workflow: Path, library: Path) -> Path:
 
     Jobs inherit it.
 
+    Args:
+        workflow: The folder of papers, scales and rules.
+        library: The folder of the package that jobs run.
+
     Returns:
-        The folder of papers, scales and rules, which `replicse run` sets from --workflow.
+        The folder of papers, scales and rules. `replicse run` sets it from --workflow.
     """
     # A study and the DAG are millions of objects that are never deleted, so frequent garbage collection is useless.
     gc.set_threshold(100_000, 50, 100)

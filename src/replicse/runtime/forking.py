@@ -23,7 +23,7 @@ JOB, SERVER = "replicse-job", "replicse.cli.job_server"
 
 
 def identity() -> list[str]:
-    """Return what server and job must share: Python and the package.
+    """Return what server and job must have in common: Python and package.
 
     Numerical settings are compared separately.
     """
@@ -31,7 +31,11 @@ def identity() -> list[str]:
 
 
 def delegate(address: str, words: Sequence[str]) -> int | None:
-    """Let the server at an address run a job.
+    """Request that a server runs a job.
+
+    Args:
+        address: The path of the server's socket.
+        words: The command line of the job.
 
     Returns:
         The exit code, or None if the job must run in this process.

@@ -16,7 +16,7 @@ def interrupt_once(*signals: int) -> None:
     Unlike SIG_IGN, a handler is not inherited by processes that are started later.
 
     Args:
-        signals: Signals with the same effect as Ctrl-C, such as SIGTERM.
+        *signals: Signals with the same effect as Ctrl-C, such as SIGTERM.
     """
     numbers = (signal.SIGINT, *signals)
 

@@ -11,7 +11,15 @@ OPEN_FILES = 256
 
 
 def check_cache_folder(environment: Mapping[str, str]) -> None:
-    """Raise BadInput if the folder for Snakemake's cache cannot be created."""
+    """Create the folder for Snakemake's cache.
+
+    Args:
+        environment: The environment, in which XDG_CACHE_HOME can set the folder. Default of the folder:
+            `~/.cache`.
+
+    Raises:
+        BadInput: If the folder cannot be created.
+    """
     home = environment.get("XDG_CACHE_HOME")
     folder = Path(home) if home else Path("~/.cache").expanduser()
     try:
@@ -25,8 +33,11 @@ def check_cache_folder(environment: Mapping[str, str]) -> None:
 def raise_file_limit(needed: int = OPEN_FILES) -> None:
     """Let this process and the jobs open enough files.
 
+    Args:
+        needed: The number of files. Default: 256.
+
     Raises:
-        BadInput: If the machine does not allow it.
+        BadInput: If the limit cannot be increased.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:

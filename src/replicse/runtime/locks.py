@@ -1,7 +1,8 @@
 """Lock the folder of a study, and remove the lock of a killed study.
 
 Snakemake's own lock lists files but no process, so that after a crash only a person could remove it. A study
-records the process next to the lock when it starts. Processes that a killed study left running also count.
+records the process next to the lock when it starts. Processes of a killed study that still run are detected
+too.
 """
 
 import fcntl
@@ -37,6 +38,12 @@ def hold(folder: Path) -> IO[str]:
     Snakemake's own lock is created seconds after the start, so it does not prevent two studies from starting at
     the same time.
 
+    Args:
+        folder: The folder of the study.
+
+    Returns:
+        An open file. The lock is released when it is closed.
+
     Raises:
         BadInput: If another study has locked the folder.
     """
@@ -51,17 +58,24 @@ def hold(folder: Path) -> IO[str]:
 
 
 def note_holder(folder: Path) -> None:
-    """Record that this process works in a folder."""
+    """Record that this process works in a folder.
+
+    Args:
+        folder: The folder of the study.
+    """
     write_json(
         folder / HOLDER, {"host": socket.gethostname(), "pid": os.getpid(), "start": _start(os.getpid())}
     )
 
 
 def free(folder: Path) -> list[str]:
-    """End the processes that a killed study left in a folder; remove the lock.
+    """End the processes of a killed study in a folder, and remove the lock.
+
+    Args:
+        folder: The folder of the study.
 
     Returns:
-        A sentence for each action.
+        A list with a sentence for each action.
 
     Raises:
         BadInput: If a process still works in the folder, or the lock belongs to another machine.
@@ -70,7 +84,7 @@ def free(folder: Path) -> list[str]:
     locked = locks.is_dir() and any(locks.iterdir())
     if locked:
         _refuse_living_holder(folder)
-    # A scheduler's jobs have no process on this machine, and may exist after a person has removed the lock.
+    # A scheduler's jobs have no process on this machine, and might exist after a person has removed the lock.
     jobs: list[str] = []
     try:
         if jobs := end_jobs_left(folder):
@@ -108,7 +122,7 @@ def _refuse_living_holder(folder: Path) -> None:
 def _start(pid: int) -> str | None:
     """Return when a process started (boot id, ticks); None if it has ended.
 
-    A killed process remains a zombie until the parent reaps it, which in a container may never happen.
+    A killed process remains a zombie until the parent reaps it, which in a container might never happen.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -119,12 +133,15 @@ def _start(pid: int) -> str | None:
 
 
 def at_work(folder: Path) -> list[tuple[int, str]]:
-    """Return the processes of Snakemake and this package in a folder.
+    """List the processes of Snakemake and this package in a folder.
 
-    The working directory of a process decides. This process and the ancestors of it are excluded.
+    A process is in the folder if that is its working directory. This process and its ancestors are excluded.
+
+    Args:
+        folder: The folder of a study.
 
     Returns:
-        Process id and command line of each process.
+        A sorted list of process id and command line.
     """
     ancestry = {process.pid for process in (psutil.Process(), *psutil.Process().parents())}
     processes = []

@@ -20,9 +20,10 @@ SETTINGS = re.compile(
 
 
 def processor_facts() -> dict[str, str]:
-    """Return the fields of /proc/cpuinfo, such as `model name` and `flags`.
+    """Load the fields of /proc/cpuinfo, such as `model name` and `flags`.
 
-    The dict is empty if the file does not exist.
+    Returns:
+        A dict, empty if the file does not exist.
     """
     path = Path("/proc/cpuinfo")
     facts: dict[str, str] = {}
@@ -46,7 +47,11 @@ def multiplies_by_onednn() -> bool:
 
 
 def hardware() -> dict[str, Any]:
-    """Return processor, cores and memory of this machine, without the name."""
+    """Return processor, cores and memory of this machine, without the name.
+
+    Returns:
+        A dict of JSON-like data; the memory is in GiB.
+    """
     facts = processor_facts()
     flags = facts.get("flags", facts.get("Features", "")).split()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0

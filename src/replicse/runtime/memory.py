@@ -32,7 +32,11 @@ def freed_memory_kept() -> Iterator[None]:
 
 
 def set_thresholds(thresholds: dict[int, int]) -> None:
-    """Set how much freed memory the C library keeps; only glibc supports it."""
+    """Set how much freed memory the C library keeps; only glibc supports it.
+
+    Args:
+        thresholds: A dict from parameters of `mallopt` to values.
+    """
     if _mallopt is not None:
         for name, value in thresholds.items():
             _mallopt(name, value)

@@ -1,7 +1,7 @@
 """Progress of a job: on a terminal, in the log, and in a heartbeat file.
 
-A job updates the heartbeat file while it runs, so that every machine that shares the folder knows what runs and
-where. A heartbeat that is not updated belongs to a job that was killed, or to a machine that stopped.
+A job updates the heartbeat file while it runs, so that every machine that shares the folder can list the
+running jobs and their machines. If a heartbeat is not updated, the job was killed or the machine stopped.
 """
 
 import contextlib
@@ -29,7 +29,11 @@ CLEARED = "\x1b[K"  # clears the rest of a line on a terminal
 
 
 def heartbeat_of(job_log: str | Path) -> Path:
-    """Return the heartbeat file of a job with this log."""
+    """Return the path of a job's heartbeat file.
+
+    Args:
+        job_log: The log of the job.
+    """
     return Path(job_log).with_suffix(".running")
 
 
@@ -72,8 +76,8 @@ def heartbeat() -> Iterator[None]:
 class Progress:
     """Report the progress of a training.
 
-    It is printed to a terminal at once, to a log once a minute, and written to the heartbeat when that is
-    updated.
+    It is printed to a terminal at once, to a log once a minute, and written to the heartbeat file every ten
+    seconds.
     """
 
     def __init__(self) -> None:
@@ -83,7 +87,7 @@ class Progress:
         """Report a step.
 
         Args:
-            facts: `step`, `steps`, `loss`, `rate` (sentences per second) and `left` (seconds).
+            **facts: `step`, `steps`, `loss`, `rate` (sentences per second) and `left` (seconds).
         """
         now = time.monotonic()
         if self.file and now - self.noted > BEAT:
@@ -100,9 +104,14 @@ class Progress:
 
 
 def follow_encoding(batches: Iterable[Sequence[Any]], tokens: int) -> Iterator[Any]:
-    """Yield batches of rows; show on a terminal what part of all `tokens` is encoded, and the time left.
+    """Yield batches of rows and show the progress on a terminal.
 
-    Nothing is shown of an encoding that takes a few seconds.
+    Shows the share of tokens that are encoded, and the time left. Nothing is shown if the encoding takes less
+    than two seconds.
+
+    Args:
+        batches: The batches, each a list of rows.
+        tokens: The number of tokens of all batches.
     """
     start, done, shown = time.monotonic(), 0, 0.0
     for batch in batches:
@@ -117,7 +126,14 @@ def follow_encoding(batches: Iterable[Sequence[Any]], tokens: int) -> Iterator[A
 
 
 def alive(job_log: str | Path) -> dict[str, Any] | None:
-    """Return the heartbeat of a job; None if it has none or it is stale."""
+    """Load the heartbeat of a job.
+
+    Args:
+        job_log: The log of the job.
+
+    Returns:
+        A dict with `host`, `pid` and the progress; None if there is no heartbeat or it is stale.
+    """
     import psutil  # takes 0.03 s, which jobs do not need
 
     file = heartbeat_of(job_log)
@@ -131,9 +147,13 @@ def alive(job_log: str | Path) -> dict[str, Any] | None:
 
 
 def progress_text(beat: Mapping[str, Any]) -> str:
-    """Return the progress of a training as text; "" for other jobs.
+    """Format the progress of a training.
 
-    For example `step 120 of 500, loss 0.31, 850 sentences/s, 3 min left`.
+    Args:
+        beat: The heartbeat of a job.
+
+    Returns:
+        A string such as "step 120 of 500, loss 0.31, 850 sentences/s, 3 min left"; empty for other jobs.
     """
     if "step" not in beat:
         return ""
@@ -142,7 +162,14 @@ def progress_text(beat: Mapping[str, Any]) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return seconds as `45 s`, `12 min` or `3.5 h`."""
+    """Format a duration.
+
+    Args:
+        seconds: The duration in seconds.
+
+    Returns:
+        A string such as "45 s", "12 min" or "3.5 h".
+    """
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

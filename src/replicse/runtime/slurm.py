@@ -1,4 +1,4 @@
-"""Slurm: end the jobs that a killed study left, and report rejected jobs."""
+"""Slurm: end the jobs of a killed study, and report rejected jobs."""
 
 import re
 import subprocess
@@ -36,12 +36,19 @@ def keep_refusal(log: Path | str, said: str) -> None:
 
 
 def jobs_left(folder: Path) -> list[str]:
-    """Return the ids of this user's jobs that were submitted from a folder.
+    """List this user's jobs that were submitted from a folder.
 
-    They are left over only if no study runs there, which the caller must know (replicse.runtime.locks).
+    They are left over only if no study runs there, which the caller should check (replicse.runtime.locks).
+
+    Args:
+        folder: The folder of the study.
+
+    Returns:
+        A list of ids, empty if the study submitted no jobs.
 
     Raises:
-        OSError, subprocess.SubprocessError: If Slurm does not respond.
+        OSError: If Slurm is not installed.
+        subprocess.SubprocessError: If Slurm does not respond.
     """
     if not (folder / LOGS).is_dir():
         return []
@@ -56,14 +63,19 @@ def jobs_left(folder: Path) -> list[str]:
 
 
 def end_jobs_left(folder: Path, patience: float = PATIENCE) -> list[str]:
-    """Cancel the jobs that a study left, and wait until they have ended.
+    """Cancel the jobs of a killed study, and wait until they have ended.
+
+    Args:
+        folder: The folder of the study.
+        patience: The maximum time to wait in seconds. Default: 300.
 
     Returns:
-        The ids of the jobs.
+        A list of the ids of the jobs.
 
     Raises:
-        BadInput: If they do not end.
-        OSError, subprocess.SubprocessError: If Slurm does not respond.
+        BadInput: If the jobs do not end.
+        OSError: If Slurm is not installed.
+        subprocess.SubprocessError: If Slurm does not respond.
     """
     jobs = left = jobs_left(folder)
     if jobs:

@@ -29,7 +29,7 @@ from replicse.training.parts import Parts
 
 VOCABULARY, WARM_UP = 30_522, 3
 # Approximate memory of activations on a CPU, in bytes per token, layer and hidden unit, and the share of the memory
-# that they may use. A GPU with too little memory raises an error.
+# that they can use. A GPU with too little memory raises an error.
 KEPT_BYTES, MEMORY_SHARE = 68, 0.25
 # Number of generated sentences.
 TEXTS = 4096
@@ -46,6 +46,10 @@ class Timed(Trainer):
     """A trainer that records the time of each step and does not save files.
 
     It waits for the GPU after each step, which takes time. `Throughput` waits only twice.
+
+    Attributes:
+        seconds: The time limit in seconds. Default: 120.
+        times: The clock after each step, in seconds.
     """
 
     seconds: float = 120.0
@@ -65,7 +69,7 @@ class Throughput(Timed):
     """A trainer that records the time after warm-up and after the last step.
 
     Attributes:
-        measured: the number of steps between the two times.
+        measured: The number of steps between the two times. Default: 0.
     """
 
     measured: int = 0
@@ -89,11 +93,11 @@ class Bench:
     """A benchmark of the training speed of runs on a device.
 
     Attributes:
-        work: a folder for temporary files.
-        device: the device.
-        steps: the number of steps to measure.
-        seconds: the time limit of a measurement.
-        memory_gib: the memory of the machine, used to limit the batch size on a CPU.
+        work: The folder for temporary files.
+        device: The device to measure.
+        steps: The number of steps to measure. Default: 50.
+        seconds: The time limit of a measurement in seconds. Default: 120.
+        memory_gib: The memory of the machine, used to limit the batch size on a CPU.
     """
 
     work: Path
@@ -111,13 +115,16 @@ class Bench:
         Time is measured between two synchronisations of the device, after the warm-up and after the last step.
 
         Args:
-            run: the run, for its objective, views, batch size and precision.
-            size: layers and hidden size of the encoder.
-            frozen: layers and hidden size of each frozen model.
-            parts: how batches are split; by default they are not.
+            run: The run, for its objective, views, batch size and precision.
+            size: The number of layers and the hidden size of the encoder.
+            frozen: The number of layers and the hidden size of each frozen model.
+            parts: How batches are split. Default: they are not split.
+
+        Returns:
+            Rows per second.
 
         Raises:
-            BadInput: if fewer than two steps were measured.
+            BadInput: If fewer than two steps were measured.
         """
         rows, length = self.fitting(run, size), run.optimisation.max_length
         texts = self.texts(length, min(TEXTS, 8 * rows))
@@ -133,13 +140,17 @@ class Bench:
         with contextlib.suppress(Enough):
             timed.run()
         if timed.measured < 2:
-            raise BadInput(f"{timed.measured} steps were measured; give --steps at least 2")
+            raise BadInput(f"{timed.measured} steps were measured; use --steps 2 or more")
         return rows * timed.measured / (timed.times[1] - timed.times[0])
 
     def fitting(self, run: Run, size: Size) -> int:
         """Return the batch size of a run, limited by the memory on a CPU.
 
         The speed hardly depends on the batch size.
+
+        Args:
+            run: The run.
+            size: The number of layers and the hidden size of the encoder.
         """
         rows = run.optimisation.batch_size
         row = KEPT_BYTES * size[0] * size[1] * run.optimisation.max_length * len(run.views)
@@ -170,14 +181,17 @@ class Bench:
         return FrozenModel(folder=str(folder))
 
     def texts(self, length: int, count: int, seed: int = 0) -> list[str]:
-        """Return random sentences that fill 3/4 of a length on average.
+        """Create random sentences that fill 3/4 of a length on average.
 
         Sentences of Wikipedia fill 32 tokens to the same share.
 
         Args:
-            length: the maximum length in tokens, with special tokens.
-            count: the number of sentences.
-            seed: the seed of the random generator.
+            length: The maximum length in tokens, with special tokens.
+            count: The number of sentences.
+            seed: The seed of the sentences. Default: 0.
+
+        Returns:
+            A list of strings.
         """
         generator = random.Random(seed)
         shortest = round((2 * FILLED - 1) * length)
@@ -193,11 +207,11 @@ def made_up_tokenizer(folder: Path, size: int) -> Path:
     """Write a tokenizer with the special tokens and the words w0, w1, ...
 
     Args:
-        folder: the folder to write to; it is created if it does not exist.
-        size: the number of tokens.
+        folder: The folder to write to. It is created if it does not exist.
+        size: The number of tokens.
 
     Returns:
-        The tokenizer file.
+        The path of the tokenizer.json.
     """
     words = [*WORDPIECE_SPECIAL, *(f"w{number}" for number in range(size - len(WORDPIECE_SPECIAL)))]
     folder.mkdir(parents=True, exist_ok=True)
@@ -207,7 +221,12 @@ def made_up_tokenizer(folder: Path, size: int) -> Path:
 
 
 def architecture_of(layers: int, hidden: int) -> Architecture:
-    """Return the architecture of a BERT with attention heads of size 64."""
+    """Create the architecture of a BERT with attention heads of size 64.
+
+    Args:
+        layers: The number of layers.
+        hidden: The size of the hidden states.
+    """
     return Architecture(
         layers=layers, hidden=hidden, heads=max(1, hidden // 64), intermediate=4 * hidden, positions=512
     )

@@ -17,14 +17,12 @@ from replicse.training.sources import TrainingSource
 class Checkpoints:
     """The saved encoders of a run and their scores on the development set.
 
-    Encoders are saved below `out`.
-
     Args:
-        job: the training job.
-        model: the model in training.
-        sources: the sources of the run, with their objectives.
-        data_root: the folder of the evaluation sets.
-        out: the folder to save encoders in.
+        job: The training job.
+        model: The model in training.
+        sources: The sources of the run, with their objectives.
+        data_root: The folder of the evaluation datasets.
+        out: The folder in which encoders are saved.
     """
 
     def __init__(
@@ -41,9 +39,12 @@ class Checkpoints:
         self._score: Callable[[SentenceEncoder], float | None] | None = None
 
     def save(self, name: str) -> None:
-        """Save the encoder with head and task heads in a folder of a name.
+        """Save the encoder with head and task heads.
 
         `best` and `last` contain the weights of the terms too.
+
+        Args:
+            name: The name of the checkpoint, which is the subfolder.
         """
         folder = self.out / name
         # A head that no objective trained is noise: the next run of a chain must initialise a new one.
@@ -66,8 +67,9 @@ class Checkpoints:
         return self._score(self._encoder)
 
     def collapse(self) -> str:
-        """Return a description of collapsed vectors, or an empty string.
+        """Return an error message if vectors have collapsed.
 
-        The vectors are the vectors that `score` computed last.
+        Returns:
+            A message about the vectors that `score` computed last, empty if they have not collapsed.
         """
         return "" if self._encoder is None else self._encoder.collapsed()

@@ -1,6 +1,6 @@
 """Counts that need no weights.
 
-These are dataset sizes, rows and overlap of corpora, and the numbers of parameters of architectures.
+Examples are dataset sizes, rows and overlap of corpora, and the number of parameters of an architecture.
 """
 
 import functools
@@ -19,7 +19,7 @@ from replicse.encoder.architectures import empty_backbone
 from replicse.encoder.heads import make_head
 from replicse.errors import BadInput, check_known, nearest
 from replicse.evaluation.overlap import lexical_overlap
-from replicse.objective.terms import Objective
+from replicse.objective import Objective
 from replicse.registry.corpora import Corpus
 from replicse.registry.run_specs import RunSpec
 from replicse.registry.suites import COUNTED, is_metric
@@ -37,17 +37,17 @@ def count(
     """Count at paths such as `data/sts/STS12/test`.
 
     Args:
-        root: the folder of the datasets.
-        wanted: the paths, each `data/` and a pattern of the registry's COUNTED.
-        corpora: corpora by name.
-        recipes: the runs whose trained parameters can be counted, by `paper/recipe`.
+        root: The folder of the datasets.
+        wanted: The paths, each `data/` and a pattern in the registry's COUNTED.
+        corpora: A dict from names to corpora.
+        recipes: A dict from `paper/recipe` to runs whose trained parameters can be counted. Default: empty.
 
     Returns:
-        `{"suites": {"data": ...}, "failures": ...}`, nested by the parts of the paths. A count that fails is None, and
-        `failures` has the reason by path.
+        `{"suites": {"data": ...}, "failures": ...}`, nested by the parts of the paths. If a count fails, it
+        is None and `failures` has the reason by path.
 
     Raises:
-        BadInput: for any other path.
+        BadInput: If a path is unknown.
     """
     numbers: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -125,7 +125,7 @@ def _count(
         case [_, name]:
             sides = list(read(name).values())
             if len(sides) < 2:
-                raise BadInput(f"corpus {name} has one column; the overlap of two is asked for")
+                raise BadInput(f"corpus {name} has one column, but the overlap needs two")
             return lexical_overlap(*sides[:2])
     raise ValueError(f"nothing is counted at {'/'.join(parts)}")
 

@@ -19,17 +19,18 @@ SHUFFLED = ShuffledOrder(order="shuffled")
 class TrainingData:
     """The batches of a source, from token columns in a seeded order.
 
-    The columns are memory-mapped. The last batch of an epoch may be smaller. A step reads `accumulate` batches at once.
+    The columns are memory-mapped. The last batch of an epoch can be smaller. A step loads `accumulate`
+    batches at once.
 
     Args:
-        stores: the folder of each view's column; all columns have the same rows.
-        batch_size: rows of a batch.
-        seed: seed of the order.
-        order: the order of rows, by default a new permutation in each epoch.
-        accumulate: batches of a step.
+        stores: A list with the store of each view. All stores have the same number of rows.
+        batch_size: The number of rows of a batch.
+        seed: The seed of the order.
+        order: The order of rows. Default: a new permutation in each epoch.
+        accumulate: The number of batches of a step. Default: 1.
 
     Raises:
-        BadInput: if the columns are empty or have different numbers of rows.
+        BadInput: If the columns are empty or have different numbers of rows.
     """
 
     def __init__(
@@ -44,7 +45,8 @@ class TrainingData:
         self.columns: list[TokenColumn] = [open_store(store) for store in stores]
         rows = {len(column) for column in self.columns}
         if len(rows) != 1 or not rows.pop():
-            raise BadInput(f"{stores[0]}: the views differ in rows or are empty; name stores of one corpus")
+            problem = "the views have different numbers of rows or are empty"
+            raise BadInput(f"{stores[0]}: {problem}; use stores of the same corpus")
         self.rows = len(self.columns[0])
         self.batch_size, self.seed, self.order = batch_size, seed, order
         self.rows_per_step = batch_size * accumulate
@@ -58,17 +60,22 @@ class TrainingData:
 
         A resumed run gets the same batches.
 
+        Args:
+            start: The first step, from 0.
+            steps: The step after the last.
+
         Yields:
-            The packed tokens of each view, and the (rows,) labels or None.
+            The packed tokens of each view, and the labels, (rows,), or None.
+
+        Raises:
+            BadInput: If the order has another number of rows than the store.
         """
         per_epoch = math.ceil(self.rows / self.rows_per_step)
         for epoch in range(start // per_epoch, math.ceil(steps / per_epoch)):
             random = np.random.default_rng([self.seed, epoch])
             order = self.order.made_by()(self, epoch, random, self.order)
             if len(order) != self.rows:
-                raise BadInput(
-                    f"order {self.order.order} has {len(order)} rows of {self.rows}; return as many"
-                )
+                raise BadInput(f"order {self.order.order} has {len(order)} rows; expected {self.rows}")
             first = max(start, epoch * per_epoch)
             for step in range(first, min(steps, (epoch + 1) * per_epoch)):
                 place = (step - epoch * per_epoch) * self.rows_per_step
@@ -91,12 +98,12 @@ def alternate_sources(
     """Yield a step of each source in turn.
 
     Args:
-        sources: the sources.
-        start: the 0-based first step.
-        steps: the number of steps of the run.
+        sources: A list of sources.
+        start: The first step, from 0.
+        steps: The number of steps of the run.
 
     Yields:
-        The number of the source, the packed tokens of each view, and the (rows,) labels or None.
+        The number of the source, the packed tokens of each view, and the labels, (rows,), or None.
     """
     count = len(sources)
     iterators = []

@@ -27,16 +27,16 @@ class StepGradients:
     """The clipped gradients of training steps.
 
     Attributes:
-        job: the training job.
-        model: the model in training.
-        parameters: all trained parameters, in the order in which the norms of their gradients are summed.
-        optimiser: the optimiser of the parameters.
-        scaler: the loss scaler, enabled for fp16.
-        generator: the source of the terms' random numbers.
-        processes: the processes that train the run.
-        device: the device of the model.
-        steps: the number of steps of the run.
-        scalars: the scalars of the last step by name: the loss of each term, and scalars that terms add.
+        job: The training job.
+        model: The model in training.
+        parameters: All trained parameters, in the order in which the norms of their gradients are summed.
+        optimiser: The optimiser of the parameters.
+        scaler: The loss scaler, enabled for fp16.
+        generator: The source of the terms' random numbers.
+        processes: The processes that train the run.
+        device: The device of the model.
+        steps: The number of steps of the run.
+        scalars: A dict of the scalars of the last step: the loss of each term, and scalars that terms add.
     """
 
     job: TrainJob
@@ -58,10 +58,10 @@ class StepGradients:
         They are the mean over the batches that the step accumulates.
 
         Args:
-            step: the 0-based step.
-            source: the source of the batches.
-            columns: the packed tokens of each view, of all batches of the step.
-            labels: the (rows,) labels, or None.
+            step: The number of the step, from 0.
+            source: The source of the batches.
+            columns: The packed tokens of each view, of all batches of the step.
+            labels: The labels, (rows,), or None.
 
         Returns:
             The mean loss and the norm of the mean gradients before clipping, two scalar tensors.
@@ -112,17 +112,24 @@ class StepGradients:
 
     def _explain_missing_gradient(self, source: TrainingSource) -> str:
         if self.job.spec.freeze != Freeze():
-            return "no weight is left to train; take something out of freeze"
+            return "all weights are frozen; remove an entry of freeze"
         terms = " and ".join(source.objective.named(self.scalars))
-        return f"the loss of {terms} depends on no trained weight; compute it from step.vectors_of"
+        return f"the loss of {terms} does not depend on a trained weight; compute it from step.vectors_of"
 
 
 def map_columns(
     columns: Sequence[TokenBatch], change: Callable[[TokenBatch], TokenBatch]
 ) -> list[TokenBatch]:
-    """Change packed columns.
+    """Apply a change to packed columns.
 
     A column that occurs twice stays one object, so that it is encoded once.
+
+    Args:
+        columns: A list of columns.
+        change: A function from a column to the changed column.
+
+    Returns:
+        A list of the changed columns.
     """
     changed: dict[int, TokenBatch] = {}
     for column in columns:

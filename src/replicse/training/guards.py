@@ -23,9 +23,10 @@ class Guard:
     The first step that fails is recorded on the device, because reading the loss at each step would stall a GPU.
 
     Args:
-        run: the name of the run, for errors.
-        device: the device of losses and gradients.
-        scaled: whether losses are scaled (fp16). Steps whose gradients overflow are then skipped and do not fail.
+        run: The id of the run, for error messages.
+        device: The device of losses and gradients.
+        scaled: Whether losses are scaled (fp16). Steps whose gradients overflow are then skipped and do not
+            fail.
     """
 
     def __init__(self, run: str, device: torch.device, scaled: bool) -> None:
@@ -40,9 +41,9 @@ class Guard:
         """Check the loss and the gradient norm of a step on the device.
 
         Args:
-            step: the 1-based step.
-            loss: the loss of the step, a scalar tensor.
-            norm: the norm of all gradients before clipping, a scalar tensor.
+            step: The number of the step, from 1.
+            loss: The loss of the step, a scalar tensor.
+            norm: The norm of all gradients before clipping, a scalar tensor.
         """
         bad = norm > EXPLODED
         if self.scaled:
@@ -63,14 +64,27 @@ class Guard:
         self._skipped.fill_(count)
 
     def see_terms(self, step: int, losses: Mapping[str, Tensor]) -> None:
-        """Note the terms, by name, whose loss at a 1-based step is not finite."""
+        """Record terms whose loss is not finite.
+
+        Args:
+            step: The number of the step, from 1.
+            losses: A dict from the names of terms to scalar tensors.
+        """
         for name, loss in losses.items():
             before = self._not_finite.get(name, torch.zeros_like(loss, dtype=torch.int64))
             bad = ~loss.isfinite() & (before == 0)
             self._not_finite[name] = torch.where(bad, step, before)
 
     def check(self, step: int, loss: Tensor) -> None:
-        """Raise Failed if this loss is not finite or an earlier step failed."""
+        """Raise an error if this loss is not finite or an earlier step failed.
+
+        Args:
+            step: The number of the step, from 1.
+            loss: The loss of the step, a scalar tensor.
+
+        Raises:
+            Failed: If a check has failed. The message contains the first such step.
+        """
         failed, then, norm = self._failed.tolist()
         if not failed and not math.isfinite(loss):
             failed, then = step, float(loss)

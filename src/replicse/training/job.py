@@ -20,14 +20,14 @@ class _JobDocument(Checked):
 
 @dataclass
 class TrainJob:
-    """A run and its files, as the plan wrote them.
+    """A run and its files.
 
     Attributes:
-        spec: the run.
-        run_id: the id of the run.
-        init: the folder of the encoder that the run starts from, or None for random weights.
-        tokenizer: the tokenizer file.
-        stores: the token store of each view of each source.
+        spec: The run.
+        run_id: The id of the run.
+        init: The folder of the encoder from which training starts, or None for random weights.
+        tokenizer: The tokenizer.json.
+        stores: A list with the token store of each view of each source.
     """
 
     spec: Run
@@ -38,7 +38,14 @@ class TrainJob:
 
     @classmethod
     def read(cls, job: Mapping[str, Any]) -> "TrainJob":
-        """Parse a job that the plan wrote; raise BadInput if it is not valid."""
+        """Parse a job.
+
+        Args:
+            job: The job as JSON-like data, as the compiler wrote it.
+
+        Raises:
+            BadInput: If the job is not valid.
+        """
         document = _JobDocument.of(job, "job")
         init = Path(document.init) if document.init else None
         stores = [Path(store) for store in document.stores]

@@ -56,16 +56,19 @@ class Trainer:
     """A training run, from the first or last saved step to its checkpoints.
 
     Attributes:
-        job: the run and its files.
-        data_root: the folder of the evaluation sets, for selection.
-        out: the folder of the results: `best`, `last`, `trajectory` and the metrics.
-        state_folder: the folder of the resume state.
-        device: the device to train on.
-        machine: the record of this machine from `provenance.computed`. `machines` lists all machines of the run.
-        save_every_seconds: the interval between saved states.
-        parts: how batches are split. Of several processes, only the first evaluates and writes.
-        code: the digest of the code that the run's numbers depend on. A state saved by other code is not used.
-        on_step: called after each step with a dict of step and losses, as in the history.
+        job: The run and its files.
+        data_root: The folder of the evaluation datasets, for selection.
+        out: The folder of the results: `best`, `last`, `trajectory` and the metrics.
+        state_folder: The folder of the resume state.
+        device: The device to train on. Default: the first GPU if there is one.
+        machine: The record of this machine from `provenance.computed`. `machines` lists all machines of the
+            run.
+        save_every_seconds: The interval between saved states in seconds. Default: 120.
+        parts: How batches are split. Of several processes, only the first evaluates and writes. Default: not
+            split.
+        code: The digest of the code on which the run's numbers depend. A state saved by other code is not
+            used.
+        on_step: Called after each step with a dict of step and losses, as in the history. Default: None.
     """
 
     job: TrainJob
@@ -139,7 +142,13 @@ class Trainer:
         self.model.freeze(spec.freeze)
 
     def run(self) -> None:
-        """Train to the end and write checkpoints and metrics below `out`."""
+        """Train to the end and write checkpoints and metrics below `out`.
+
+        Raises:
+            Failed: If the loss is not finite or a gradient explodes.
+            BrokenState: If the saved state cannot be loaded.
+            KeyboardInterrupt: If the run was stopped; the state is saved.
+        """
         start = time.monotonic()
         with StopSignal() as stop, freed_memory_kept():
             first = self._resume()
@@ -333,8 +342,8 @@ def train(*arguments: Any, **options: Any) -> Trainer:
     """Train a run, and start it again if the saved state is broken.
 
     Args:
-        arguments: the arguments of `Trainer`.
-        options: the keyword arguments of `Trainer`.
+        *arguments: The arguments of `Trainer`.
+        **options: The keyword arguments of `Trainer`.
 
     Returns:
         The trainer, at the end of the run.
@@ -345,7 +354,7 @@ def train(*arguments: Any, **options: Any) -> Trainer:
     except BrokenState as error:
         log.warning("event=begun-again reason=%s", error)
         trainer.state.remove()
-        if trainer.parts.processes.count > 1:  # other processes may be at another step
+        if trainer.parts.processes.count > 1:  # other processes can be at another step
             raise
         trainer = Trainer(*arguments, **options)
         trainer.run()

@@ -21,8 +21,15 @@ class ChunkSize:
 
     The step is then computed again. The gradient does not depend on the chunk size (replicse.training.parts).
 
+    Args:
+        run: The id of the run, for error messages.
+        model: The model in training.
+        terms: The terms of the run.
+        generator: The source of the terms' random numbers.
+        device: The device of the model.
+
     Attributes:
-        changes: the 1-based steps that ran out of memory, each with the new chunk size in rows.
+        changes: A list of dicts: the steps that ran out of memory, from 1, with the new chunk size in rows.
     """
 
     def __init__(
@@ -38,21 +45,21 @@ class ChunkSize:
         self.changes: list[dict[str, int]] = []
 
     def compute(self, step: int, rows: int, gradients: Callable[[], Result]) -> Result:
-        """Call `gradients` and repeat it with smaller chunks if needed.
+        """Call `gradients`, and repeat the call with smaller chunks if needed.
 
         The call is repeated if it runs out of memory.
 
         Args:
-            step: the 0-based step.
-            rows: the rows of the batch.
-            gradients: a function that computes the gradients of the step.
+            step: The number of the step, from 0.
+            rows: The number of rows of the batch.
+            gradients: A function that computes the gradients of the step.
 
         Returns:
             The result of `gradients`.
 
         Raises:
-            Failed: if a single row does not fit, or if several processes train the run, because the other processes
-                would wait for the repeated step.
+            Failed: If a single row does not fit, or if several processes train the run, because the other
+                processes would wait for the repeated step.
         """
         while True:
             restore = self._save_random_state()

@@ -32,14 +32,14 @@ class SentenceModel(nn.Module):
     second all other views (SimCSE Table 2). At test time the first encodes all sentences (methods 8.5).
 
     Args:
-        backbone: the encoder.
-        head: the sentence head.
-        two: whether to train a second encoder and head, which start as copies.
-        dropout: the dropout rates.
+        backbone: The encoder.
+        head: The sentence head.
+        two: Whether to train a second encoder and head, which start as copies.
+        dropout: The dropout rates.
 
     Attributes:
-        batch_size: rows of a batch.
-        width: size of the sentence vectors.
+        batch_size: The number of rows of a batch.
+        width: The size of the sentence vectors.
     """
 
     batch_size: int
@@ -63,7 +63,7 @@ class SentenceModel(nn.Module):
         """Set the dropout rates for a completed share of the training.
 
         Args:
-            progress: the share, from 0 to 1.
+            progress: The share, from 0 to 1.
         """
         rates = self.dropout
         factor = rates.factor(progress)
@@ -77,8 +77,11 @@ class SentenceModel(nn.Module):
     def freeze(self, freeze: Freeze) -> None:
         """Freeze embeddings, layers or the encoder.
 
+        Args:
+            freeze: The parameters to freeze.
+
         Raises:
-            BadInput: if the encoder does not contain them.
+            BadInput: If the encoder does not contain them.
         """
         for backbone in self._backbones():
             frozen = backbone.embedding_parameters() if freeze.embeddings else []
@@ -93,8 +96,8 @@ class SentenceModel(nn.Module):
         """Update the momentum encoder, if there is one, before a step.
 
         Args:
-            step: the 0-based step.
-            steps: the number of steps of the run.
+            step: The number of the step, from 0.
+            steps: The number of steps of the run.
         """
         if self.momentum is not None:
             self.momentum.follow(self.backbone, self.head, step, steps)
@@ -102,20 +105,25 @@ class SentenceModel(nn.Module):
     def momentum_vectors(self, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
         """Encode a batch with the momentum encoder.
 
+        Args:
+            batch: The packed tokens.
+            pooling: The pooling of the view.
+
         Returns:
             The vectors, (rows, width), without gradients.
 
         Raises:
-            BadInput: if the run has no momentum encoder.
+            BadInput: If the run has no momentum encoder.
         """
         if self.momentum is None:
             raise BadInput(
-                "a term reads the momentum encoder, but the run has none; name it in momentum_views"
+                "a term uses the momentum encoder, but the run has no momentum encoder; add the view to"
+                " momentum_views"
             )
         return self.momentum.vectors(batch, pooling, self.head)
 
     def trained_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters that are not frozen.
+        """Return the list of parameters that are not frozen.
 
         Their order is the order in which the norms of their gradients are summed.
         """
@@ -142,14 +150,15 @@ class SentenceModel(nn.Module):
         masks, or no dropout), they are encoded once (methods 1.7).
 
         Args:
-            columns: the packed tokens of each view.
-            poolings: the pooling of each view.
-            repeated: whether the first two views are the same text.
-            views: the views to encode; default: all.
-            pooled: a dict that is filled with the vectors of each encoded view before the head, (rows, hidden).
+            columns: The packed tokens of each view.
+            poolings: The pooling of each view.
+            repeated: Whether the first two views are the same text.
+            views: The numbers of the views to encode. Default: all.
+            pooled: A dict that is filled with the vectors of each encoded view before the head, (rows,
+                hidden).
 
         Returns:
-            A (rows, width) tensor for each view, float32, or None if the view is not in `views`.
+            A list with a tensor for each view, (rows, width), float32, or None if the view is not in `views`.
         """
         pooled = {} if pooled is None else pooled
         views = range(len(columns)) if views is None else views
@@ -214,7 +223,7 @@ def _frozen_encoder(backbone: Backbone, words: Sequence[str]) -> list[nn.Paramet
     weights = dict(backbone.named_parameters())
     for word in words:
         if not any(word in name for name in weights):
-            raise BadInput(f"freeze.but: no weight of the encoder has {word} in its name; correct it")
+            raise BadInput(f"freeze.but: no name of a weight of the encoder contains {word}; correct it")
     trained = {id(weight) for weight in backbone.token_head_parameters()}
     if not words:
         trained |= {id(weight) for weight in backbone.added}
@@ -228,12 +237,12 @@ def average_weights(backbone: Backbone, head: SentenceHead | None, folders: Sequ
     """Average the weights of an encoder and head with other encoders.
 
     Args:
-        backbone: the encoder, whose weights are replaced by the mean.
-        head: the head, or None to average only encoders.
-        folders: the folders of the other encoders.
+        backbone: The encoder, whose weights are replaced by the mean.
+        head: The head, or None to average only encoders.
+        folders: A list of the folders of the other encoders.
 
     Raises:
-        BadInput: if the weights of an encoder have other shapes.
+        BadInput: If the weights of an encoder have other shapes.
     """
     _set_to_mean(backbone, {folder: open_backbone(folder, backbone.engine) for folder in folders})
     if head is not None:
@@ -246,9 +255,10 @@ def _set_to_mean(network: nn.Module, others: Mapping[Path, nn.Module | None]) ->
         states.append({} if other is None else other.state_dict())
         if _shapes(states[-1]) != _shapes(states[0]):
             raise BadInput(
-                f"{folder}: its weights have other shapes than the first run; average runs of one encoder"
+                f"{folder}: the weights have other shapes than the weights of the first run; average only runs of"
+                " the same encoder"
             )
-    # All means are computed before any weight changes, because two names may share a weight.
+    # All means are computed before any weight changes, because two names can share a weight.
     means = {}
     for name in states[0]:
         weights = torch.stack([state[name] for state in states])
@@ -269,12 +279,13 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
     1.2). A trained head is kept only if the run requests it.
 
     Args:
-        spec: the run.
-        init: the folder of an encoder, or None for random weights.
-        tokenizer: the tokenizer file.
+        spec: The run.
+        init: The folder of an encoder, or None for random weights.
+        tokenizer: The tokenizer.json.
 
     Raises:
-        BadInput: if there is neither a folder nor an architecture, or the head to keep is missing or of another kind.
+        BadInput: If there is neither a folder nor an architecture, or the head to keep is missing or of
+            another kind.
     """
     backbone, stored = _open_encoder(spec, init, tokenizer)
     head = _choose_head(spec, init, backbone, stored)
@@ -292,7 +303,7 @@ def _open_encoder(spec: Run, init: Path | None, tokenizer: Path) -> tuple[Backbo
     """Return the initial encoder of a run, and the stored head to keep."""
     if init is None:
         if spec.init.fresh is None:
-            raise BadInput(f"{spec.run_id}: neither a folder of weights nor an architecture to start from")
+            raise BadInput(f"{spec.run_id}: init has neither a folder of weights nor an architecture")
         return fresh_backbone(spec.init.fresh.architecture, tokenizer, spec.engine), None
     family = {"model_type": spec.init.family, **(spec.init.config or {})} if spec.init.family else {}
     backbone = open_backbone(init, spec.engine, tokenizer, family)
@@ -307,7 +318,7 @@ def _choose_head(
 ) -> SentenceHead:
     """Return the stored head if it can be kept, otherwise a new head.
 
-    Raises BadInput if the run requires a stored head and there is no suitable one. A backbone of the scale may have
+    Raises BadInput if the run requires a stored head and there is no suitable one. A backbone of the scale might have
     been pre-trained without a head; the plan notes it.
     """
     if stored is not None and can_keep(spec.head, stored.settings):
@@ -315,6 +326,6 @@ def _choose_head(
         return stored
     if spec.init.keep_head and spec.trains_head and (stored is not None or not spec.init.run):
         raise BadInput(
-            f"{init}: it has no {spec.head.kind} head to keep; take init.keep_head away from the run"
+            f"{init}: there is no {spec.head.kind} head to keep; remove init.keep_head from the run"
         )
     return make_head(spec.head, backbone.hidden)

@@ -24,9 +24,9 @@ class MomentumEncoder(nn.Module):
     encodes complete batches with it.
 
     Args:
-        settings: the decay, and whether it starts from random weights and averages the head too.
-        backbone: the encoder in training.
-        head: the sentence head in training.
+        settings: The decay, and whether it starts from random weights and averages the head too.
+        backbone: The encoder in training.
+        head: The sentence head in training.
     """
 
     def __init__(self, settings: Momentum, backbone: Backbone, head: SentenceHead) -> None:
@@ -38,7 +38,11 @@ class MomentumEncoder(nn.Module):
         self.requires_grad_(False).eval()
 
     def train(self, mode: bool = True) -> Self:
-        """Stay in evaluation mode, without dropout."""
+        """Stay in evaluation mode, without dropout.
+
+        Args:
+            mode: Not used.
+        """
         return super().train(False)
 
     @torch.no_grad()
@@ -48,10 +52,10 @@ class MomentumEncoder(nn.Module):
         The new weights are decay * weights + (1 - decay) * trained weights.
 
         Args:
-            backbone: the encoder in training.
-            head: the sentence head in training.
-            step: the 0-based step.
-            steps: the number of steps of the run.
+            backbone: The encoder in training.
+            head: The sentence head in training.
+            step: The number of the step, from 0.
+            steps: The number of steps of the run.
         """
         update_average = get_ema_multi_avg_fn(self.settings.decay_at(step, steps))
         pairs: list[tuple[nn.Module, nn.Module]] = [(self.backbone, backbone)]
@@ -64,12 +68,15 @@ class MomentumEncoder(nn.Module):
 
     @torch.no_grad()
     def vectors(self, batch: TokenBatch, pooling: SentencePooling, head: SentenceHead) -> Tensor:
-        """Return the sentence vectors of a batch, (rows, width), float32.
+        """Encode a batch as sentence vectors.
 
         Args:
-            batch: packed tokens.
-            pooling: the pooling of the vectors.
-            head: the sentence head in training, used in evaluation mode if the head is not averaged.
+            batch: The packed tokens.
+            pooling: The pooling of the vectors.
+            head: The sentence head in training, used in evaluation mode if the head is not averaged.
+
+        Returns:
+            The vectors, (rows, width), float32, without gradients.
         """
         vectors = pooling(self.backbone, batch)
         if not pooling.params.head:

@@ -19,8 +19,8 @@ def adamw(groups: Sequence[dict[str, Any]], parameters: AdamWParameters) -> torc
     It does not update parameters without a gradient.
 
     Args:
-        groups: the parameter groups, each with a learning rate and a weight decay.
-        parameters: betas and epsilon.
+        groups: A list of parameter groups, each with a learning rate and a weight decay.
+        parameters: Betas and epsilon.
     """
     return torch.optim.AdamW(groups, betas=parameters.betas, eps=parameters.epsilon, fused=True)
 
@@ -30,8 +30,13 @@ def group_by_rate(
 ) -> list[dict[str, Any]]:
     """Group the trained parameters of a model and of terms by learning rate.
 
+    Args:
+        model: The model in training.
+        terms: The parameters of the terms.
+        options: The learning rates, layer decay and weight decay.
+
     Returns:
-        Parameter groups for a torch optimiser. `rate` is the learning rate before the schedule.
+        A list of parameter groups for a torch optimiser. `rate` is the learning rate before the schedule.
     """
     terms = list(terms)
     rates = _learning_rates(model, terms, options)
@@ -69,9 +74,12 @@ def _learning_rates(
 
 
 def count_updated_parameters(optimiser: torch.optim.Optimizer) -> int:
-    """Return the total size of the parameters that have been updated.
+    """Count the numbers in the parameters that have been updated.
 
-    These are the parameters with a state in the optimiser, or all parameters if the optimiser has no state.
+    Parameters count if they have a state in the optimiser, or all if the optimiser has no state.
+
+    Args:
+        optimiser: The optimiser of a run.
     """
     if optimiser.state:
         return sum(parameter.numel() for parameter in optimiser.state)
@@ -84,10 +92,13 @@ def learning_rate_factor(step: int, steps: int, warmup: float, decay: SchedulePa
     The factor increases linearly during warm-up and then follows the schedule.
 
     Args:
-        step: the 0-based step.
-        steps: the number of steps of the run.
-        warmup: the share of the steps with warm-up.
-        decay: the schedule of the steps after warm-up.
+        step: The number of the step, from 0.
+        steps: The number of steps of the run.
+        warmup: The share of the steps with warm-up.
+        decay: The schedule of the steps after warm-up.
+
+    Returns:
+        The factor, usually from 0 to 1.
     """
     rising = math.ceil(warmup * steps)
     return step / rising if step < rising else decay.factor(step - rising, max(1, steps - rising))

@@ -1,7 +1,12 @@
 """Orders of rows.
 
-Each function returns the row numbers of an epoch, (rows,). The arguments are the data, the 0-based epoch, a generator
-seeded by the run and the epoch, and the parameters of the order. Batches are consecutive parts of the result.
+Each function returns the row numbers of an epoch, (rows,), int64. Batches are consecutive parts of the
+result. The arguments are:
+
+- data: the data of a source
+- epoch: the number of the epoch, from 0
+- random: a generator seeded by the run and the epoch
+- parameters: the parameters of the order
 """
 
 from collections import deque
@@ -57,7 +62,7 @@ def balanced(
 def distinct(
     data: TrainingData, epoch: int, random: np.random.Generator, parameters: OrderParameters
 ) -> np.ndarray:
-    """Return a permutation whose batches contain no text twice if possible."""
+    """Return a permutation in which no batch repeats a text, if possible."""
     waiting, result = deque(random.permutation(data.rows).tolist()), []
     while waiting:
         batch: list[int] = []

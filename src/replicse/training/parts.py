@@ -25,8 +25,8 @@ class Parts:
     """How batches are split: over processes, and in chunks.
 
     Attributes:
-        processes: the processes that train the run.
-        chunk: the maximum number of rows to encode at once in a process, or 0 for no limit.
+        processes: The processes that train the run. Default: one.
+        chunk: The maximum number of rows to encode at once in a process. Default: 0, no limit.
     """
 
     processes: Processes = field(default_factory=Processes)
@@ -40,7 +40,11 @@ class Parts:
     def local_rows(self, rows: int) -> range:
         """Return the rows of a batch that this process encodes.
 
-        The range is empty if there are more processes than rows.
+        Args:
+            rows: The number of rows of the batch.
+
+        Returns:
+            The rows, empty if there are more processes than rows.
         """
         rank, count = self.processes.rank, self.processes.count
         return range(rank * rows // count, (rank + 1) * rows // count)
@@ -49,6 +53,9 @@ class Parts:
         """Return the entries of the provenance record.
 
         Other parts sum in another order and, on a GPU, use other dropout masks.
+
+        Returns:
+            A dict with `processes` and `chunk`, empty if batches are not split.
         """
         return {} if self.whole else {"processes": self.processes.count, "chunk": self.chunk}
 
@@ -64,14 +71,14 @@ def encode_in_parts(
     If a process has several parts, the backward pass encodes each part again with the same dropout.
 
     Args:
-        encode: a function that encodes a batch as (rows, width) vectors.
-        columns: packed tokens of several views with the same number of rows.
-        parts: how to split the batch.
-        masks: a function that returns the dropout masks of a complete batch, or None. Without masks, each part uses a
-            seed that is the same in all processes.
+        encode: A function from a batch to vectors, (rows, width).
+        columns: The packed tokens of several views with the same number of rows.
+        parts: How the batch is split.
+        masks: A function that returns the dropout masks of a complete batch, or None. Without masks, each
+            part uses a seed that is the same in all processes.
 
     Returns:
-        The vectors of all columns one after the other, (columns x rows, width).
+        The vectors of all columns, one after the other, (columns * rows, width).
     """
     whole, rows = TokenBatch.concatenate(columns), columns[0].rows
     local, share = parts.local_rows(rows), parts.processes.count

@@ -1,8 +1,7 @@
 """Token embeddings from co-occurrences, by PPMI and truncated SVD.
 
-PPMI is the positive pointwise mutual information.
-
-Without them, a compact encoder would need many more hours of masked-LM training on a CPU.
+PPMI is the positive pointwise mutual information. Without these embeddings, a compact encoder would need many
+more hours of masked-LM training on a CPU.
 """
 
 from dataclasses import astuple
@@ -29,9 +28,9 @@ def set_ppmi_embeddings(backbone: Backbone, store: Path, seed: int) -> None:
     Embeddings of tokens that do not occur in the store are not changed.
 
     Args:
-        backbone: the encoder.
-        store: the token store.
-        seed: seed of the SVD's start vector.
+        backbone: The encoder.
+        store: The folder of the token store.
+        seed: The seed of the SVD's start vector.
     """
     table = backbone.input_embeddings
     rows, width = table.shape
@@ -47,11 +46,11 @@ def ppmi_embeddings(
     """Compute token embeddings from a truncated SVD of the PPMI matrix.
 
     Args:
-        column: the rows of token ids.
-        vocabulary: the number of tokens.
-        hidden: the size of an embedding.
-        special: ids of special tokens, which are not counted.
-        seed: seed of the SVD's start vector.
+        column: The rows of token ids.
+        vocabulary: The number of tokens.
+        hidden: The size of an embedding.
+        special: The ids of special tokens, which are not counted.
+        seed: The seed of the SVD's start vector.
 
     Returns:
         The embeddings, (vocabulary, hidden), float32; NaN for tokens that never occur.

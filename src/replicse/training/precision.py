@@ -15,7 +15,15 @@ DTYPES = {
 
 
 def check_precision(precision: str, device: torch.device) -> None:
-    """Raise BadInput if a device does not support training in a precision."""
+    """Check that a device supports training in a precision.
+
+    Args:
+        precision: "fp32", "tf32", "bf16" or "fp16".
+        device: The device to train on.
+
+    Raises:
+        BadInput: If the device does not support the precision.
+    """
     if precision not in ("fp16", "tf32"):
         return
     if device.type == "cpu":
@@ -26,8 +34,13 @@ def check_precision(precision: str, device: torch.device) -> None:
 
 
 def autocast_to(precision: str, device: torch.device) -> torch.autocast:
-    """Return the autocast context of a precision.
+    """Create the autocast context of a precision.
 
-    Autocast is disabled for fp32 and tf32.
+    Args:
+        precision: "fp32", "tf32", "bf16" or "fp16".
+        device: The device to train on.
+
+    Returns:
+        The context. Autocast is disabled for fp32 and tf32.
     """
     return torch.autocast(device.type, DTYPES[precision], enabled=precision in ("bf16", "fp16"))

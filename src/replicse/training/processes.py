@@ -29,40 +29,61 @@ ENDING = 5.0  # seconds to wait for the error of a failing process
 
 
 class Processes:
-    """The processes of a run, as one process sees them.
+    """The processes of a run, from the view of one process.
 
     With one process all operations are local.
 
     Args:
-        rank: the number of this process, from 0.
-        count: the number of processes.
+        rank: The number of this process, from 0. Default: 0.
+        count: The number of processes. Default: 1.
     """
 
     def __init__(self, rank: int = 0, count: int = 1) -> None:
         self.rank, self.count = rank, count
 
     def sum(self, values: Tensor) -> Tensor:
-        """Sum the values over all processes, in place, and return them."""
+        """Sum values over all processes.
+
+        Args:
+            values: A tensor, which is changed in place.
+
+        Returns:
+            The tensor.
+        """
         if self.count > 1:
             dist.all_reduce(values)
         return values
 
     def any(self, flag: bool) -> bool:
-        """Return whether the flag is set in any process.
+        """Return whether a flag is set in any process.
 
-        All processes must call this method. It does not wait for a GPU.
+        All processes should call this method. It does not wait for a GPU.
+
+        Args:
+            flag: The flag of this process.
         """
         return bool(self.sum(torch.tensor(int(flag))))
 
     def check_same_step(self, step: int) -> None:
-        """Raise Failed if the processes do not all begin at the same step."""
+        """Check that all processes start at the same step.
+
+        Args:
+            step: The step of this process.
+
+        Raises:
+            Failed: If another process starts at another step.
+        """
         if self.sum(torch.tensor([step, step**2])).tolist() != [self.count * step, self.count * step**2]:
-            raise Failed(f"process {self.rank} begins at step {step}, another elsewhere; start the run again")
+            problem = f"process {self.rank} starts at step {step}, but another process at another step"
+            raise Failed(f"{problem}; start the run again")
 
     def average_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
         """Replace gradients by their means over all processes.
 
         All processes then make the same update.
+
+        Args:
+            parameters: The trained parameters.
         """
         if self.count == 1:
             return
@@ -78,15 +99,15 @@ def start_processes(count: int, words: Sequence[str], port: int = 0) -> Iterator
     """Start the other processes of a run, or join running processes.
 
     Args:
-        count: the number of processes on this machine, if torchrun has not started them.
-        words: the command line of the other processes.
-        port: the port of the first process, given to the other processes only.
+        count: The number of processes on this machine, if torchrun has not started them.
+        words: The command line of the other processes.
+        port: The port of the first process; only the other processes get it. Default: 0.
 
     Yields:
-        The processes, as this process sees them.
+        The processes, from the view of this process.
 
     Raises:
-        Failed: if another process has ended; the error contains the last line of the log.
+        Failed: If another process has ended. The message contains the last line of its log.
     """
     if port or int(os.environ.get("WORLD_SIZE", "1")) > 1:
         with _join_group(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), port=port) as processes:

@@ -24,22 +24,23 @@ def make_dev_score(
     another suite is evaluated by the code of the suite.
 
     Args:
-        root: the folder of the evaluation sets.
-        rule: the selection rule, with the path of the metric, e.g. `sts-dev/STS-B/all` or `heads-dev/SST/accuracy`.
-        heads: heads of labelled tasks by name.
+        root: The folder of the evaluation datasets.
+        rule: The selection rule, with the path of the metric, such as `sts-dev/STS-B/all` or
+            `heads-dev/SST/accuracy`.
+        heads: A dict from tasks to heads.
 
     Returns:
         A function that returns the score of an encoder, or None if the score is undefined.
 
     Raises:
-        BadInput: if the rule is for a labelled task and names no development set.
+        BadInput: If the rule is for a labelled task and specifies no development set.
     """
     if not rule.task and rule.suite != "sts-dev":
         return partial(_score_by_suite, root, rule)
     _, task, key = rule.metric.split("/")
     if rule.task:
         if rule.data is None:
-            raise BadInput(f"selection.data is not given; name the labelled development set of {task}")
+            raise BadInput(f"selection.data is missing; specify the labelled development set of {task}")
         labelled = load_labelled(root, rule.data)
 
         def score_by_task(vectors: SentenceEncoder) -> float | None:

@@ -18,11 +18,11 @@ class TrainingSource:
     """A source of batches.
 
     Attributes:
-        data: the batches.
-        objective: the objective of the batches.
-        encoded: the views that are encoded, because a term uses their vectors.
-        repeated: whether the first two views are the same text.
-        poolings: the pooling of each view.
+        data: The batches.
+        objective: The objective of the batches.
+        encoded: A list of the views that are encoded, because a term uses their vectors.
+        repeated: Whether the first two views are the same text.
+        poolings: A list with the pooling of each view.
     """
 
     data: TrainingData
@@ -35,8 +35,16 @@ class TrainingSource:
 def open_sources(job: TrainJob, model: SentenceModel) -> list[TrainingSource]:
     """Open the sources of a run and prepare their objectives.
 
+    Args:
+        job: The training job.
+        model: The model in training.
+
+    Returns:
+        A list of sources.
+
     Raises:
-        BadInput: if a store has token ids that the encoder does not have, or lacks labels that a term needs.
+        BadInput: If a store has token ids that the encoder does not have, or no labels although a term needs
+            them.
     """
     stores, options = iter(job.stores), job.spec.optimisation
     poolings: dict[PoolingParameters, SentencePooling] = {}
@@ -73,8 +81,8 @@ def _check_data(data: TrainingData, spec: RunSource, vocabulary: int) -> None:
     for store, column in zip(data.stores, data.columns, strict=True):
         if column.tokens.max() >= vocabulary or column.tokens.min() < 0:
             raise BadInput(
-                f"{store}: token ids from {column.tokens.min()} to {column.tokens.max()}, but the encoder"
-                f" knows {vocabulary}; prepare the store with the encoder's own tokenizer"
+                f"{store}: token ids from {column.tokens.min()} to {column.tokens.max()}, but the"
+                f" vocabulary of the encoder has {vocabulary} tokens; prepare the store with the encoder's tokenizer"
             )
     if data.labels is None and any(term.reads_labels() for term in spec.objective):
-        raise BadInput(f"{data.stores[0]}: the store has no labels; name one of a corpus with labels")
+        raise BadInput(f"{data.stores[0]}: the store has no labels; use a corpus with labels")

@@ -34,12 +34,12 @@ class RunState:
     ignored in favour of the previous file.
 
     Args:
-        folder: the folder of the files.
-        parts: the objects that training changes (model, objective, optimiser, scaler), by name.
-        generator: the random generator of the run; the state of torch's default generator is saved too.
-        code: the digest of the run's code.
-        device: the device of the run. The generator of a GPU is saved too, but not the generators of other GPUs, so
-            that a run can resume on a machine with another number of them.
+        folder: The folder of the files.
+        parts: A dict of the objects that training changes: model, objective, optimiser, scaler.
+        generator: The random generator of the run. The state of torch's default generator is saved too.
+        code: The digest of the run's code. Default: empty.
+        device: The device of the run. The generator of this GPU is saved too, but not the generators of other
+            GPUs, so that a run can resume on a machine with another number of GPUs. Default: the CPU.
     """
 
     def __init__(
@@ -54,7 +54,16 @@ class RunState:
         self.device = device
 
     def save(self, step: int, best: Mapping[str, Any] | None, **progress: Any) -> None:
-        """Save the state with the progress of the run, then delete older files."""
+        """Save the state with the progress of the run, then delete older files.
+
+        Args:
+            step: The number of finished steps.
+            best: The step and the score of the best checkpoint, or None.
+            **progress: Other JSON-like data that `load` returns.
+
+        Raises:
+            Failed: If the disk is full.
+        """
         content = {
             "parts": {name: part.state_dict() for name, part in self.parts.items()},
             "generator": self.generator.get_state(),
@@ -71,17 +80,18 @@ class RunState:
         """Restore the state of all parts in place.
 
         Returns:
-            The progress that was saved, or None if there is no state.
+            A dict of the progress that was saved, or None if there is no state.
 
         Raises:
-            BrokenState: if no file is valid, or other code of the run saved the state. Parts may already be restored.
+            BrokenState: If no file is valid, or other code of the run saved the state. Parts might already be
+                restored.
         """
         files = self._files("state")
         if not files:
             return None
         content = self._read_first_valid(files)
         if content is None:
-            raise BrokenState(f"{files[0][1]}: cut or changed since it was written")
+            raise BrokenState(f"{files[0][1]}: truncated or changed after it was written")
         if content["code"] != self.code:
             raise BrokenState(f"{files[0][1]}: saved by other code of the run")
         best = content["progress"]["best"]
@@ -96,14 +106,21 @@ class RunState:
         return content["progress"]
 
     def save_best(self, step: int) -> None:
-        """Save the present weights of model and objective as the best checkpoint."""
+        """Save the current weights of model and objective as the best checkpoint.
+
+        Args:
+            step: The number of finished steps.
+        """
         self._write("best", step, {name: module.state_dict() for name, module in self._modules()})
 
     def load_best(self, step: int) -> None:
         """Load the weights of the best checkpoint.
 
+        Args:
+            step: The step of the best checkpoint.
+
         Raises:
-            BrokenState: if they are missing or broken.
+            BrokenState: If the weights are missing or broken.
         """
         weights = self._read_best(step)
         for name, module in self._modules():
@@ -133,7 +150,7 @@ class RunState:
         files = [(other, path) for other, path in self._files("best") if other == step]
         weights = self._read_first_valid(files[:1])
         if weights is None:
-            raise BrokenState(f"{self.folder}: the best weights, of step {step}, are absent or broken")
+            raise BrokenState(f"{self.folder}: the best weights (step {step}) are missing or broken")
         return weights
 
     def _files(self, kind: str) -> list[tuple[int, Path]]:
@@ -184,7 +201,15 @@ class StopSignal:
         self.requested = True
 
     def raise_if_requested(self, step: int, steps: int) -> None:
-        """Raise KeyboardInterrupt after a signal, unless the last step is done."""
+        """Raise an error after a signal, unless the last step is finished.
+
+        Args:
+            step: The number of finished steps.
+            steps: The number of steps of the run.
+
+        Raises:
+            KeyboardInterrupt: If SIGTERM or SIGINT was received.
+        """
         if self.requested and step < steps:
             raise KeyboardInterrupt
 
@@ -192,10 +217,11 @@ class StopSignal:
 def pause_between_saves(spent: float, every: float = SAVE_EVERY_SECONDS) -> float:
     """Return the seconds until the next state is saved.
 
-    This is `every`, or more if saving is slow.
-
     Args:
-        spent: the seconds that the last save took.
-        every: the usual interval in seconds.
+        spent: The seconds that the last save took.
+        every: The usual interval in seconds. Default: 120.
+
+    Returns:
+        `every`, or more if saving is slow.
     """
     return max(every, min(spent / SAVE_SHARE, SAVE_LEAST * every))

@@ -28,6 +28,10 @@ def reviews(random: Random, count: Count) -> Files:
     """Generate MR, CR and SST2: reviews of films and gadgets.
 
     Half of them are positive.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
     """
     cinema, gadgets = REVIEW_TOPICS["cinema"], REVIEW_TOPICS["gadgets"]
     files: Files = {}
@@ -48,7 +52,12 @@ def reviews(random: Random, count: Count) -> Files:
 
 
 def subjectivity(random: Random, count: Count) -> Files:
-    """Generate SUBJ (opinions and plots) and MPQA (phrases with sentiment)."""
+    """Generate SUBJ (opinions and plots) and MPQA (phrases with sentiment).
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
+    """
     cinema = REVIEW_TOPICS["cinema"]
     opinions = [tokenised(review(random, cinema, random.random() < 0.5)) + " " for _ in range(count(100))]
     plots = []
@@ -75,6 +84,10 @@ def questions(random: Random, count: Count) -> Files:
     """Generate TREC: questions of six classes.
 
     The first training question contains a Latin-1 letter.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
     """
     labels = list(lexicon.QUESTIONS)
     train = [_question(random, labels[number % len(labels)]) for number in range(count(200))]
@@ -102,7 +115,12 @@ def _question(random: Random, label: str) -> str:
 
 
 def paraphrase_corpus(random: Random, count: Count) -> Files:
-    """Generate MRPC: two thirds paraphrases, one third with changed concepts."""
+    """Generate MRPC: two thirds paraphrases, one third with changed concepts.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
+    """
     files: Files = {}
     for split, rows in (("train", 200), ("test", 100)):
         lines = ["Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
@@ -119,6 +137,10 @@ def course(random: Random, count: Count) -> Files:
     """Generate the labelled datasets of 2-Tier SimCSE (methods 5).
 
     They are SST with five classes, CFIMDB, Quora and STS.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
     """
     files: Files = {}
     for split, rows in (("train", 400), ("dev", 150)):

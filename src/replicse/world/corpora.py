@@ -27,6 +27,10 @@ def wiki(random: Random, count: Count) -> Files:
     """Generate documents of 5 to 12 sentences on a topic.
 
     An empty line follows each document.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
     """
     lines: Lines = []
     left = count(FULL)
@@ -73,6 +77,10 @@ def inference(random: Random, count: Count) -> Files:
     """Generate NLI premises with a hypothesis per class, and a small ANLI.
 
     The NLI is written as JSON lines and as triples.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
     """
     rows = [_inference(random) for _ in range(count(3000))]
     adversarial = [_inference(random) for _ in range(count(300))]
@@ -112,7 +120,12 @@ def _csv(rows: Sequence[tuple[str, ...]]) -> Lines:
 
 
 def question_pairs(random: Random, count: Count) -> Files:
-    """Generate QQP: questions about events, two fifths of them duplicates."""
+    """Generate QQP: questions about events, two fifths of them duplicates.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
+    """
     lines = ["id\tquestion1\tquestion2\tis_duplicate"]
     for number in range(count(600)):
         same = random.random() < 0.4
@@ -125,6 +138,10 @@ def captions(random: Random, count: Count) -> Files:
     """Generate Flickr30k: images with five captions each.
 
     The captions of an image describe the same scene with different details.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
     """
     lines = []
     for image in range(count(200)):
@@ -140,6 +157,10 @@ def machine_paraphrases(random: Random, count: Count) -> Files:
     """Generate ParaNMT: paraphrases with faults of machine translation.
 
     The faults are lost, repeated and wrong words.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
     """
     lines = []
     for _ in range(count(2000)):

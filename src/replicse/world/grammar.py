@@ -1,4 +1,4 @@
-"""Events: the content of a sentence, the wording, and similarity of two."""
+"""Events: the content of a sentence, the words, and the similarity of two."""
 
 from dataclasses import dataclass, fields, replace
 from itertools import chain
@@ -42,7 +42,7 @@ WEIGHTS = {
     "name": 0.03,
 }
 SHARED_TOPIC = 0.3  # similarity of two different concepts of the same topic
-UNSAID = 0.6  # similarity of a detail and the absence
+UNSAID = 0.6  # similarity of a detail and a missing detail
 NEGATION = 0.62  # factor if only one of two events is negated
 
 
@@ -50,7 +50,7 @@ NEGATION = 0.62  # factor if only one of two events is negated
 class Event:
     """The content of a sentence: an agent does something to a thing.
 
-    Details may be missing.
+    Details can be missing.
     """
 
     topic: Topic
@@ -67,7 +67,7 @@ class Event:
     negated: bool = False
 
     def concepts(self) -> list[Concept]:
-        """Return the concepts that the event mentions."""
+        """Return the list of the concepts that the event mentions."""
         values = [getattr(self, slot) for slot in WEIGHTS]
         return [value for value in values if value is not None]
 
@@ -76,9 +76,15 @@ Wording = dict[Concept, str]
 
 
 def typical(options: tuple[Concept, ...], index: int, random: Random, reach: int = 2) -> Concept:
-    """Return a random option, usually one of `reach` options near `index`.
+    """Return a random option, usually one of `reach` options after `index`.
 
-    So words of the same topic differ in the words that they occur with.
+    So words of the same topic occur with different words.
+
+    Args:
+        options: The concepts to choose from.
+        index: The position of the first usual option.
+        random: The random generator to use.
+        reach: The number of usual options. Default: 2.
     """
     if random.random() < 0.2:
         return random.choice(options)
@@ -90,7 +96,7 @@ def qualities(topic: Topic, praise: bool | None) -> tuple[Concept, ...]:
 
     Args:
         topic: The topic.
-        praise: For a reviewed topic, whether only positive or only negative qualities are returned; None for
+        praise: For a reviewed topic, whether only positive or only negative qualities are returned. None for
             all.
     """
     half = len(topic.qualities) // 2
@@ -100,7 +106,13 @@ def qualities(topic: Topic, praise: bool | None) -> tuple[Concept, ...]:
 
 
 def random_event(random: Random, topic: Topic | None = None, praise: bool | None = None) -> Event:
-    """Return a random event with at least a place or a time."""
+    """Return a random event with at least a place or a time.
+
+    Args:
+        random: The random generator to use.
+        topic: The topic. Default: a random topic.
+        praise: Whether qualities of a reviewed topic are positive or negative. Default: both.
+    """
     topic = topic or random.choice(TOPICS)
     person = random.randrange(len(topic.people))
     thing = typical(topic.things, person * 2, random, reach=3)
@@ -135,9 +147,14 @@ def _personal_quality(person: int, random: Random, praise: bool | None) -> Conce
 
 
 def similarity(first: Event, second: Event) -> float:
-    """Return the similarity of two events in [0, 1].
+    """Compute the similarity of two events.
 
-    It is the weighted share of slots that agree.
+    Args:
+        first: An event.
+        second: Another event.
+
+    Returns:
+        The weighted share of equal slots, in [0, 1].
     """
     total = agreement = 0.0
     for slot, weight in WEIGHTS.items():
@@ -159,9 +176,15 @@ def _concept_similarity(one: Concept | None, other: Concept | None) -> float:
 
 
 def graded(first: Event, second: Event, random: Random, bottom: float = 0.0) -> float:
-    """Return a noisy rating of a pair from `bottom` to 5, in steps of 0.2.
+    """Compute a noisy rating of a pair, in steps of 0.2.
 
     It is convex in the similarity.
+
+    Args:
+        first: The event of the first sentence.
+        second: The event of the second sentence.
+        random: The random generator to use.
+        bottom: The lowest rating; the highest is 5. Default: 0.
     """
     ideal = bottom + (5.0 - bottom) * similarity(first, second) ** 2.2
     noisy = ideal + random.gauss(0.0, 0.25)
@@ -169,7 +192,13 @@ def graded(first: Event, second: Event, random: Random, bottom: float = 0.0) -> 
 
 
 def change_key(event: Event, random: Random, count: int = 1) -> Event:
-    """Replace `count` of agent, action and thing by others of the topic."""
+    """Replace some of agent, action and thing by others of the topic.
+
+    Args:
+        event: The event.
+        random: The random generator to use.
+        count: The number of slots to change, from 1 to 3. Default: 1.
+    """
     options = {"agent": event.topic.people, "action": event.topic.actions, "thing": event.topic.things}
     changed: dict[str, Any] = {}
     for slot in random.sample(KEY_SLOTS, count):
@@ -196,9 +225,14 @@ def change_detail(event: Event, random: Random) -> Event:
 
 
 def drop_details(event: Event, random: Random, keep: float = 0.3) -> Event:
-    """Keep each detail of an event with probability `keep`.
+    """Keep each detail of an event with a probability.
 
     The event entails the result.
+
+    Args:
+        event: The event.
+        random: The random generator to use.
+        keep: The probability. Default: 0.3.
     """
     details = [field.name for field in fields(Event) if field.name in WEIGHTS.keys() - {*KEY_SLOTS}]
     dropped: dict[str, Any] = {slot: None for slot in details if random.random() >= keep}
@@ -211,12 +245,12 @@ def word(event: Event, random: Random) -> Wording:
 
 
 def reword(event: Event, wording: Wording, random: Random, change: float) -> Wording:
-    """Return words for an event that may differ from another wording.
+    """Return words for an event that can differ from another wording.
 
     Args:
         event: The event.
-        wording: The words of another event.
-        random: The random generator.
+        wording: A dict from the concepts of another event to words.
+        random: The random generator to use.
         change: The probability of another word for a concept with synonyms.
     """
     new: Wording = {}
@@ -236,10 +270,11 @@ def tell(
 
     Args:
         event: The event.
-        wording: The words of the concepts.
-        random: The random generator.
-        style: `story` (past tense), `caption` (progressive) or `headline` (present, no articles).
-        order: `active`, `passive` or `fronted` (place and time first); default: random.
+        wording: A dict from the concepts to words.
+        random: The random generator to use.
+        style: `story` (past tense), `caption` (progressive) or `headline` (present, no articles). Default:
+            `story`.
+        order: `active`, `passive` or `fronted` (place and time first). Default: random.
     """
     order = order or random.choices(("active", "passive", "fronted"), (5, 3, 3))[0]
     agent = _noun_phrase(event, wording, random, "agent", style)
@@ -297,9 +332,13 @@ def _passive(negated: bool, verb: str, style: str, plural_thing: bool) -> list[s
 
 
 def cased(words: list[str], mark: str = ".") -> str:
-    """Return words as untokenised text.
+    """Join words to untokenised text.
 
     Names and the first letter are capitalised, and the end mark has no space before it.
+
+    Args:
+        words: A list of lowercase words.
+        mark: The end mark. Default: a full stop.
     """
     spelled = []
     for word in words:
@@ -309,8 +348,11 @@ def cased(words: list[str], mark: str = ".") -> str:
 
 
 def tokenised(words: list[str]) -> str:
-    """Return words as tokenised lowercase text with a full stop.
+    """Join words to tokenised lowercase text with a full stop.
 
     The STS files have this format.
+
+    Args:
+        words: A list of lowercase words.
     """
     return " ".join([*words, "."])

@@ -44,6 +44,10 @@ def synonyms(random: Random, count: Count) -> Files:
     """Generate a paraphrase database with all inflections.
 
     It contains every ordered pair of synonyms.
+
+    Args:
+        random: The random generator to use.
+        count: Not used; all synonyms are written.
     """
     lines = []
     for _, tag, concept in _tagged_concepts():
@@ -60,6 +64,10 @@ def word_vectors(random: Random, count: Count) -> Files:
     """Generate word vectors like GloVe's.
 
     A vector is the sum of random directions for topic, part of speech, concept and word.
+
+    Args:
+        random: The random generator to use.
+        count: Not used; all words are written.
     """
     generator = np.random.default_rng(random.getrandbits(63))
     directions: dict[object, np.ndarray] = {}

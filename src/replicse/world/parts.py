@@ -32,11 +32,14 @@ def article(noun: str) -> str:
 
 
 def duplicate(random: Random, same: bool) -> tuple[Lines, Lines]:
-    """Return the words of two sentences.
+    """Generate two sentences.
 
     Args:
-        random: The random generator.
+        random: The random generator to use.
         same: Whether they have the same meaning, or differ in one or two key concepts.
+
+    Returns:
+        Two lists of words.
     """
     first = random_event(random)
     second = first if same else change_key(first, random, random.choice((1, 2)))
@@ -46,12 +49,15 @@ def duplicate(random: Random, same: bool) -> tuple[Lines, Lines]:
 
 
 def asked(random: Random, same: bool, starts: Sequence[str] = OPENINGS) -> tuple[str, str]:
-    """Return two questions about events.
+    """Generate two questions about events.
 
     Args:
-        random: The random generator.
+        random: The random generator to use.
         same: Whether they have the same meaning.
         starts: The openings of the questions.
+
+    Returns:
+        Two strings.
     """
     starts = random.sample(starts, 2)
     first, second = duplicate(random, same)
@@ -61,8 +67,14 @@ def asked(random: Random, same: bool, starts: Sequence[str] = OPENINGS) -> tuple
 class PairKind(NamedTuple):
     """How the second sentence of a pair is derived from the first.
 
-    `share` is the share of all pairs, `change` the probability of a synonym for a word. Paraphrases have few
-    common words and changed pairs many, so that the number of common words does not predict the rating.
+    Paraphrases have few common words and changed pairs many, so that the number of common words does not
+    predict the rating.
+
+    Attributes:
+        share: The share of all pairs, from 0 to 1.
+        change: The probability of a synonym for a word.
+        related: A function from the first event to the second event.
+        same_order: Whether both sentences have the same word order. Default: False.
     """
 
     share: float
@@ -93,7 +105,11 @@ PAIR_KINDS = {
 
 
 def pair(random: Random, style: str = "story") -> tuple[Event, Event, Lines, Lines]:
-    """Return two events, of which the second is derived from the first.
+    """Generate two events, of which the second is derived from the first.
+
+    Args:
+        random: The random generator to use.
+        style: The style of both sentences, as in `tell`. Default: `story`.
 
     Returns:
         Both events, and the words of both sentences.
@@ -118,6 +134,11 @@ def review(random: Random, topic: lexicon.Topic, praise: bool) -> Lines:
     """Generate a review of a topic.
 
     A third of the reviews also contain a word of the opposite sentiment that is negated or outweighed.
+
+    Args:
+        random: The random generator to use.
+        topic: A reviewed topic.
+        praise: Whether the review is positive.
     """
     thing, other = map(random.choice, random.sample(topic.things, 2))
     person = random.choice(random.choice(topic.people))

@@ -23,6 +23,10 @@ def sts(random: Random, count: Count) -> Files:
     """Generate input and gold files of STS12 to STS16.
 
     STS15 and STS16 contain unrated pairs.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
     """
     files: Files = {}
     for task, subsets in SUBSETS.items():
@@ -52,7 +56,12 @@ def _style(subset: str) -> str:
 
 
 def sts_benchmark(random: Random, count: Count) -> Files:
-    """Generate the three files of STS-B, with seven columns."""
+    """Generate the three files of STS-B, with seven columns.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
+    """
     files: Files = {}
     for split, rows in (("train", 300), ("dev", 200), ("test", 200)):
         lines = []
@@ -71,6 +80,10 @@ def sick(random: Random, count: Count) -> Files:
     """Generate the three SICK files.
 
     They contain untokenised captions with ratings from 1 to 5 and an entailment judgment.
+
+    Args:
+        random: The random generator to use.
+        count: A function that scales the number of rows.
     """
     header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
     files: Files = {}

@@ -26,7 +26,9 @@ class Topic:
 def concepts(text: str) -> tuple[Concept, ...]:
     """Parse concepts.
 
-    An underscore in a word is a space, and synonyms are separated by slashes.
+    Args:
+        text: Concepts separated by spaces. An underscore in a word is a space, and synonyms are separated by
+            slashes.
     """
     parsed = []
     for entry in text.split():

@@ -21,12 +21,14 @@ def write_world(root: Path | str, seed: int = 0, sentences: int = FULL) -> dict[
     """Write the generated data below a folder in the layout of a data root.
 
     Args:
-        root: The data root.
-        seed: The seed.
-        sentences: The approximate number of sentences in the wiki text.
+        root: The data root, a folder of datasets.
+        seed: The seed of the data. Default: 0.
+        sentences: The approximate number of sentences in the wiki text; other files scale with it. Default:
+            6000.
 
     Returns:
-        `rows` and `sha256` of each file; `rows` is the number of lines that are not empty, without the header.
+        A dict from files to dicts with `rows` and `sha256`. `rows` is the number of lines that are not empty,
+        without the header.
     """
 
     def count(rows: int) -> int:

@@ -334,7 +334,7 @@ def test_bad_specs_name_parameter_value_and_expectation(spec, message):
 
 def test_absent_and_malformed_ppdb_files_are_named(tmp_path):
     spec = {"name": "synonym", "words": 1, "source": "ppdb", "file": "ppdb.txt"}
-    with pytest.raises(MissingData, match=r"ppdb\.txt is absent"):
+    with pytest.raises(MissingData, match=r"ppdb\.txt does not exist"):
         augment(["a line"], spec, root=tmp_path)
     row = "[NN] ||| chef ||| cook ||| AGigaSim=0.9 ||| 0-0 ||| Equivalence\n"
     for broken in (b"chef\tcook\n", b"[NN] ||| caf\xe9 ||| bar |||\n"):

@@ -18,9 +18,9 @@ from replicse.errors import BadInput, MissingData
         (
             Path.unlink,
             "one-run",
-            "config.json: no such file, but checkpoint.json names it; copy all of the folder",
+            "config.json: no such file, but checkpoint.json lists it; copy all files of the folder",
         ),
-        (lambda file: file.write_text("{}"), "one-run", r"another sha256 than checkpoint\.json says"),
+        (lambda file: file.write_text("{}"), "one-run", r"the SHA-256 differs from checkpoint\.json"),
         (Path.stat, "other", "a checkpoint of run one-run, not of other"),
     ],
 )
@@ -57,14 +57,14 @@ def test_a_folder_of_a_study_is_of_the_run_and_the_checkpoint_that_it_is_named_b
     """
     zero, one = study
     shutil.copytree(zero / "last", zero / "best", dirs_exist_ok=True)
-    with pytest.raises(BadInput, match=f"{zero.name}/best: the checkpoint last of its run, not best; delete"):
+    with pytest.raises(BadInput, match=f"{zero.name}/best: is checkpoint last of the run, not best; delete"):
         open_backbone(zero / "best")
     zero.rename(zero.with_name("aside"))
     one.rename(zero)
     with pytest.raises(BadInput, match=f"a checkpoint of run {one.name}, not of {zero.name}; delete"):
         open_backbone(zero / "last")
     (zero / "last" / "checkpoint.json").unlink()
-    with pytest.raises(MissingData, match=rf"no checkpoint\.json, so not a checkpoint of run {zero.name}"):
+    with pytest.raises(MissingData, match=rf"checkpoint\.json of run {zero.name} does not exist"):
         open_backbone(zero / "last")
 
 

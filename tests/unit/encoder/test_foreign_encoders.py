@@ -115,7 +115,7 @@ def test_an_encoder_without_a_table_of_tokens_takes_the_rows_that_it_can(tmp_pat
     check_vectors(encoder, model, tmp_path, lambda states: states.mean(0), 64, SENTENCES[:-1])
     with pytest.raises(BadInput, match='the text "" has 2 tokens, of at least 4, for this tokenizer'):
         encoder([""])
-    with pytest.raises(BadInput, match="canine has no table of token embeddings"):
+    with pytest.raises(BadInput, match="canine has no token embeddings"):
         _ = encoder.backbone.input_embeddings
 
 
@@ -142,7 +142,7 @@ def test_rows_are_cut_where_positions_end(tmp_path, caplog, more, asked):
     foreign.write_modules(tmp_path, more=more)
     (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 512, "do_lower_case": false}')
     encoder = SentenceEncoder.open(tmp_path, max_length=asked, device="cpu")
-    assert encoder.max_length == 24 and "rows are cut at its 24 positions" in caplog.text
+    assert encoder.max_length == 24 and "rows are truncated at 24 tokens" in caplog.text
     long = " ".join(micro.WORDS * 2)
     expected = states_alone(model, tmp_path, long, 24).mean(0).numpy()
     expected = np.tanh(expected[:8]) if more else expected
@@ -155,7 +155,7 @@ def test_a_length_without_room_for_a_token_is_refused(tmp_path, more, asked):
     foreign.write_transformer(tmp_path, "bert")
     foreign.write_modules(tmp_path, more=more)
     with pytest.raises(
-        BadInput, match=f"max_length is {asked}, but a row has 2 special tokens; give at least 3"
+        BadInput, match=f"max_length is {asked}, but a row has 2 special tokens; use at least 3"
     ):
         SentenceEncoder.open(tmp_path, max_length=asked, device="cpu")
 
@@ -173,10 +173,10 @@ def test_static_embeddings_are_means_of_their_table(tmp_path, write, dtype):
     np.testing.assert_allclose(encoder(SENTENCES), expected, rtol=1e-4, atol=1e-5)
     assert encoder.max_length is None and encoder.dtype == torch.float32
     with pytest.raises(
-        BadInput, match="max_length is 8, but StaticEmbedding does not cut rows; leave it out"
+        BadInput, match="max_length is 8, but StaticEmbedding does not truncate rows; remove max_length"
     ):
         SentenceEncoder.open(folder, max_length=8, device="cpu")
-    with pytest.raises(BadInput, match="its first module is StaticEmbedding, not a transformer"):
+    with pytest.raises(BadInput, match="the first module is StaticEmbedding, not a transformer"):
         SentenceEncoder.open(folder, "mean", device="cpu")
 
 
@@ -221,7 +221,7 @@ def with_integers(folder):
             r"only as ONNX \(onnx/model\.onnx\), but model\.safetensors and pytorch_model\.bin are read",
         ),
         (only_openvino, "only as OpenVINO"),
-        (in_eight_bits, r"quantization_config says that the weights are quantised \(bitsandbytes\)"),
+        (in_eight_bits, r"the weights are quantised according to quantization_config \(bitsandbytes\)"),
         (with_integers, "is int8; expected 16 to 64-bit floating point"),
     ],
 )
@@ -242,7 +242,7 @@ def test_weights_without_a_place_are_refused_also_by_the_library_alone(tmp_path,
     foreign.write_modules(tmp_path, more=more)
     name = "encoder.layer.0.attention.self.query.lora_A"
     foreign.change_weights(tmp_path, lambda weights: {**weights, name: torch.ones(2, 2)})
-    with pytest.raises(BadInput, match=r'no place for "encoder\.layer\.0\.attention\.self\.query\.lora_A"'):
+    with pytest.raises(BadInput, match=r'no weight "encoder\.layer\.0\.attention\.self\.query\.lora_A'):
         SentenceEncoder.open(tmp_path, device="cpu")
 
 
@@ -299,12 +299,12 @@ def test_a_folder_above_an_encoder_names_the_right_one_below(tmp_path):
             foreign.write_transformer(hub / "snapshots" / ("f" * 40), "bert")
             (hub / "refs").mkdir()
             (hub / "refs" / "main").write_text(commit)
-        with pytest.raises(MissingData, match=f"name an encoder below it: snapshots/{commit}$"):
+        with pytest.raises(MissingData, match=f"specify an encoder below it: snapshots/{commit}$"):
             SentenceEncoder.open(hub, "mean")
     with pytest.raises(MissingData, match=r"below it: checkpoint-90, checkpoint-500, checkpoint-1000$"):
         SentenceEncoder.open(run)
     (tmp_path / "empty").mkdir()
     with pytest.raises(
-        MissingData, match=r"config\.json: no such file; name a folder with a Hugging Face encoder"
+        MissingData, match=r"config\.json: no such file; specify a folder with a Hugging Face encoder"
     ):
         SentenceEncoder.open(tmp_path / "empty")

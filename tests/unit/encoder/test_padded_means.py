@@ -81,9 +81,9 @@ def test_at_test_time_a_longer_sentence_is_cut_and_each_vector_depends_on_its_ow
 def test_what_does_not_fit_is_refused(folder):
     encoder = open_backbone(folder)
     pooling = pooled_by({"pooling": "mean", "pad_to": 8}, encoder)
-    with pytest.raises(BadInput, match=r"a row of 9 tokens, but pooling mean \(pad_to 8\) pads rows to 8"):
+    with pytest.raises(BadInput, match=r"a row has 9 tokens, but pooling mean \(pad_to 8\) pads rows to 8"):
         pooling(encoder, batch_of((9, 2)))
-    with pytest.raises(BadInput, match="pads rows to 25 tokens, but the encoder takes 24"):
+    with pytest.raises(BadInput, match="pads rows to 25 tokens, but the encoder accepts 24"):
         pooled_by({"pooling": "mean", "pad_to": 25}, encoder)
     with pytest.raises(BadInput, match="pad_to is 8, but rows with a template are not padded"):
         pooling_of({"pooling": "mean", "pad_to": 8, "template": "It is {text}"})

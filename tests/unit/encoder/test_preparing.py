@@ -42,7 +42,7 @@ def test_training_code_leaves_weights_in_many_ways_and_all_are_kept_alike(source
     assert isinstance(encoder.backbone, PackedBackbone)
     np.testing.assert_allclose(encoder(SENTENCES), expected, rtol=1e-5, atol=1e-6)
     (tmp_path / "out" / "config.json").write_text("{}")
-    with pytest.raises(BadInput, match="another sha256"):
+    with pytest.raises(BadInput, match="the SHA-256 differs"):
         SentenceEncoder.open(tmp_path / "out")
 
 
@@ -59,7 +59,7 @@ def test_a_model_of_sentence_transformers_keeps_its_own_reading(source, tmp_path
     np.testing.assert_allclose(own(SENTENCES), model.encode(SENTENCES), rtol=1e-4, atol=1e-5)
     named = SentenceEncoder.open(tmp_path / "out", "mean")
     assert named(SENTENCES).shape == (6, 32)
-    with pytest.raises(BadInput, match="declares a pooling of its own; write pooling: own"):
+    with pytest.raises(BadInput, match="the folder declares a pooling; use pooling: own"):
         SentenceEncoder.open(tmp_path / "out", "cls")
 
 
@@ -72,7 +72,7 @@ def test_an_encoder_without_a_transformer_is_a_row_by_its_own_reading(tmp_path, 
     np.testing.assert_array_equal(SentenceEncoder.open(out, "own", device="cpu")(SENTENCES), expected)
     with pytest.raises(BadInput, match="write pooling: own"):
         SentenceEncoder.open(out, "cls")
-    only = "only sentence-transformers can read this encoder, with its own pooling"
+    only = "only sentence-transformers can load this encoder, with the pooling in the folder"
     with pytest.raises(BadInput, match=only):
         SentenceEncoder.open(out, "mean")
     with pytest.raises(BadInput, match=only):
@@ -100,5 +100,5 @@ def test_code_of_a_folder_is_no_row(tmp_path):
 
 def test_a_folder_above_encoders_is_no_row(tmp_path):
     foreign.write_transformer(tmp_path / "run" / "checkpoint-20", "bert")
-    with pytest.raises(BadInput, match="name an encoder below it: checkpoint-20"):
+    with pytest.raises(BadInput, match="specify an encoder below it: checkpoint-20"):
         prepare_encoder(tmp_path / "run", tmp_path / "out", {})

@@ -14,6 +14,7 @@ from tiny_encoders import other_family, tiny, written
 
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.sentence import SentenceEncoder
+from replicse.encoder.splitting import split_rows
 from replicse.encoder.tokenizer import tokenizer_digest
 from replicse.errors import BadInput, MissingData
 from replicse.registry.poolings import Cls, PoolingParameters
@@ -105,11 +106,8 @@ def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(fold
 @settings(max_examples=50)
 @given(st.lists(st.integers(1, 24), min_size=1, max_size=60), st.integers(1, 80), st.integers(0, 12))
 def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget, padded):
-    encoder = SimpleNamespace(
-        batch_tokens=budget, pooling=SimpleNamespace(padded_to=padded), backbone=SimpleNamespace(alone=False)
-    )
     rows = [np.zeros(length) for length in sorted(lengths)]
-    batches = list(SentenceEncoder._split_rows(encoder, rows))
+    batches = list(split_rows(rows, budget, padded))
     assert [len(row) for batch in batches for row in batch] == sorted(lengths)
     assert all(len(batch) == 1 or len(batch) * max(len(batch[-1]), padded) <= budget for batch in batches)
     for batch, following in itertools.pairwise(batches):
@@ -147,10 +145,14 @@ def without_settings(folder):
     ("change", "options", "problem"),
     [
         (without_head, {"pooling": "cls-head"}, "no head"),
-        (without_unknown, {}, "its tokenizer reads no text .*copy that of the encoder"),
-        (without_settings, {}, "config.json: no such file; name a folder with a Hugging Face encoder"),
+        (without_unknown, {}, "the tokenizer cannot encode text .*copy the tokenizer of the encoder"),
+        (without_settings, {}, "config.json: no such file; specify a folder with a Hugging Face encoder"),
         (without_head, {"pooling": "means"}, "known: .*mean"),
-        (with_a_gap, {}, "/.*: the tokenizer has token ids up to 4000, but the encoder knows 120"),
+        (
+            with_a_gap,
+            {},
+            "/.*: the tokenizer has token ids up to 4000, but the vocabulary of the encoder has 120",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused(folder, tmp_path, change, options, problem):
@@ -158,9 +160,9 @@ def test_what_cannot_be_read_is_refused(folder, tmp_path, change, options, probl
     change(tmp_path)
     with pytest.raises(BadInput, match=problem):
         SentenceEncoder.open(tmp_path, **{"pooling": "cls", **options})
-    with pytest.raises(BadInput, match="max_length is 2, but a row has 2 special tokens; give at least 3"):
+    with pytest.raises(BadInput, match="max_length is 2, but a row has 2 special tokens; use at least 3"):
         SentenceEncoder.open(folder, "mean", max_length=2)
-    with pytest.raises(BadInput, match=r"config\.json: a file; name its folder"):
+    with pytest.raises(BadInput, match=r"config\.json: expected a folder, not a file"):
         SentenceEncoder.open(folder / "config.json")
 
 

@@ -76,7 +76,7 @@ def test_vectors_are_those_of_the_library(plain, tmp_path, engine, mode, more, o
         assert getattr(encoder, "backbone", encoder).engine == engine
         assert encoder.max_length == (5 if change is older_length else 12)
     if engine != "packed":
-        with pytest.raises(BadInput, match="engine packed cannot read it"):
+        with pytest.raises(BadInput, match="engine packed cannot load it"):
             SentenceEncoder.open(folder, engine="packed")
 
 
@@ -105,13 +105,13 @@ def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path
     ("file", "text", "problem"),
     [
         ("modules.json", "[", r"modules\.json: not JSON"),
-        ("modules.json", "[]", "no list of modules that each name a type and a path"),
+        ("modules.json", "[]", "expected a list of modules with type and path"),
         (
             "config_sentence_transformers.json",
             '{"model_type": "SparseEncoder"}',
             r'transformers\.json: model_type is "SparseEncoder"; expected "SentenceTransformer"',
         ),
-        ("1_Pooling/config.json", None, r"Pooling.* copy all that modules\.json names"),
+        ("1_Pooling/config.json", None, r"Pooling.* copy all folders that modules\.json lists"),
         ("1_Pooling/config.json", "{", r"1_Pooling/config\.json: not JSON"),
         ("config.json", "", r"config\.json: not JSON"),
         ("tokenizer.json", "{", r"tokenizer\.json: not JSON"),

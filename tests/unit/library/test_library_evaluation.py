@@ -145,8 +145,8 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
 @pytest.mark.parametrize(
     ("encoder", "words", "message"),
     [
-        (lambda texts: np.zeros(len(texts)), {}, r"array of shape \(\d+,\) of float64"),
-        (lambda texts: np.zeros((1, 4)), {}, "became an array of shape"),
+        (lambda texts: np.zeros(len(texts)), {}, r"have shape \(\d+,\) and dtype float64"),
+        (lambda texts: np.zeros((1, 4)), {}, "sentences have shape"),
         (lambda texts: [["a", "b"] for _ in texts], {}, "expected numbers"),
         (lambda texts: [[1.0] * (2 + len(text.split()) % 2) for text in texts], {}, "do not form one array"),
         (

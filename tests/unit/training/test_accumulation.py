@@ -199,7 +199,9 @@ def test_encoders_of_other_sizes_are_not_averaged(tmp_path):
     sizes = {**micro.SIZES, "hidden": 32}
     init = {"fresh": {"architecture": {"family": "bert", **sizes}, "tokenizer": {"name": "test"}}}
     trainer_of(tmp_path / "other", {"batch_size": 16, "steps": 1}, init=init).run()
-    with pytest.raises(BadInput, match=r"other/out/last: its weights have other shapes than the first run"):
+    with pytest.raises(
+        BadInput, match=r"other/out/last: the weights have other shapes than the weights of the first run"
+    ):
         averaged(tmp_path, [*folders, tmp_path / "other" / "out" / "last"])
 
 

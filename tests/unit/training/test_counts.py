@@ -37,7 +37,7 @@ def test_sizes_rows_and_overlap_are_counted(world):
     failures = found["failures"]
     assert failures.keys() == {gone, unknown, single} and "no.csv" in failures[gone]
     assert failures[unknown] == 'no corpus is named "nil"; did you mean "nli"?'
-    assert failures[single] == "corpus wiki has one column; the overlap of two is asked for"
+    assert failures[single] == "corpus wiki has one column, but the overlap needs two"
 
 
 def test_parameters_are_counted_without_weights(tmp_path):

@@ -7,7 +7,7 @@ import micro
 import pytest
 
 from replicse.errors import BadInput, Failed
-from replicse.objective.terms import Objective
+from replicse.objective import Objective
 from replicse.registry.plugins import use_plugins
 from replicse.registry.terms import TermParameters
 
@@ -56,7 +56,10 @@ def train(tmp_path, line, **changes):
         ("return loss.argmax()", r"ValueError: the loss is a tensor of int64 of shape \(\)"),
         ("return 0.5", "ValueError: the loss is 0.5; return a scalar tensor"),
         ("return None", "ValueError: the loss is None; return a scalar tensor"),
-        ("return step.vectors_of((2,))[0].mean()", "a loss term reads view 2 of a run with 2; add a view"),
+        (
+            "return step.vectors_of((2,))[0].mean()",
+            "a loss term uses view 2 of a run with 2 views; add a view",
+        ),
         (
             "return loss if step.step < 2 else loss @ loss[None, None]",
             r"RuntimeError: .* \(plugins/faulty.py:\d+\); fix",
@@ -65,7 +68,10 @@ def train(tmp_path, line, **changes):
             "step.scalars['seen'] = step.vectors[0]; return loss",
             r'ValueError: scalars\["seen"\] is \(16, 16\)',
         ),
-        ("step.scalars['seen'] = 3; return loss", r'ValueError: scalars\["seen"\] is 3; expected a tensor'),
+        (
+            "step.scalars['seen'] = 3; return loss",
+            r'ValueError: scalars\["seen"\] is 3; expected a scalar tensor',
+        ),
     ],
 )
 def test_a_loss_that_is_no_number_and_an_error_in_it_name_term_step_and_file(
@@ -110,7 +116,7 @@ def test_a_loss_that_depends_on_no_weight_names_its_term(tmp_path, monkeypatch):
     trainer = micro.trainer_of(job, tmp_path)
     trainer.sources[0].objective.terms[0].forward = lambda step: step.vectors[0].sum().detach()
     with pytest.raises(
-        BadInput, match="the loss of term infonce depends on no trained weight; compute it from"
+        BadInput, match="the loss of term infonce does not depend on a trained weight; compute it from"
     ):
         trainer.run()
 

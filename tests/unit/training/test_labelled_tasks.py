@@ -58,7 +58,7 @@ def test_labels_that_the_corpus_does_not_have_are_told_of():
 
     A term that does not declare that it uses labels would otherwise fail with a NoneType.
     """
-    with pytest.raises(BadInput, match="a loss term reads labels, but the corpus has none"):
+    with pytest.raises(BadInput, match="a loss term uses labels, but the corpus has no labels"):
         _ = step([], None).labels
 
 
@@ -270,7 +270,7 @@ def test_heads_go_on_along_a_chain_where_asked(learned, tmp_path, keep):
 def test_a_kept_head_of_a_task_with_other_parameters_is_refused_not_replaced():
     terms = [term(term="cross-entropy", task="sst", classes=5).params]
     kept = {"sst": make_task_head(ClassifierHead(kind="classifier", classes=2), 16)}
-    with pytest.raises(BadInput, match=r"head to keep of task sst .*'classes': 2.* not .*'classes': 5"):
+    with pytest.raises(BadInput, match=r"stored head of task sst .*'classes': 2.* not .*'classes': 5"):
         collect_task_heads(terms, 16, kept)
     assert collect_task_heads(terms, 16, {"other": kept["sst"]})["sst"].linear.out_features == 5
 

@@ -177,5 +177,5 @@ def subprocess_of_this() -> list[int]:
 def test_processes_that_begin_at_different_steps_are_refused():
     processes = Processes(0, 2)
     processes.sum = lambda values: values + torch.tensor([5, 25])
-    with pytest.raises(Failed, match="begins at step 4, another elsewhere"):
+    with pytest.raises(Failed, match="starts at step 4, but another process at another step"):
         processes.check_same_step(4)

@@ -273,7 +273,7 @@ def test_a_head_goes_on_along_a_chain_only_where_asked(tmp_path, root):
         assert micro.equal_weights(first, out / "trajectory" / "step-0") == keep
     assert load_head(out / "last").settings.standout.alpha == 1
     other = changed(job, init={"run": job.run_id, "keep_head": True}, head="projector")
-    with pytest.raises(BadInput, match="it has no projector head to keep"):
+    with pytest.raises(BadInput, match="there is no projector head to keep"):
         trained(replace(job, init=first, spec=other), root, tmp_path / "other")
 
 
@@ -484,14 +484,14 @@ def test_a_checkpoint_that_is_not_the_one_that_was_written_is_refused(tmp_path, 
     other = trained(other_job, root, tmp_path / "other")
     chained = replace(job, init=first / "best", spec=changed(job, init={"run": job.run_id}))
     micro.trainer_of(chained, tmp_path)
-    told = f"a checkpoint of run {other_job.run_id}, not of {job.run_id}; copy all of the folder"
+    told = f"a checkpoint of run {other_job.run_id}, not of {job.run_id}; copy all files of the folder"
     with pytest.raises(BadInput, match=told):
         micro.trainer_of(replace(chained, init=other / "best"), tmp_path)
     shutil.copy(other / "best" / "model.safetensors", first / "best")
     words = ["evaluate", "--suite", "sts-dev", "--data", str(root), "--out", str(tmp_path / "scores.json")]
     assert main([*words, "--encoder", str(first / "best")]) == 2
-    assert "model.safetensors: another sha256 than checkpoint.json says" in capsys.readouterr().err
-    with pytest.raises(BadInput, match="another sha256"):
+    assert "model.safetensors: the SHA-256 differs from checkpoint.json" in capsys.readouterr().err
+    with pytest.raises(BadInput, match="the SHA-256 differs"):
         micro.trainer_of(chained, tmp_path)
     (other / "best" / "tokenizer.json").unlink()
     assert main([*words, "--encoder", str(other / "best")]) == 2

@@ -16,9 +16,10 @@ class FittedVectors:
     """An encoder with a post-processing that is fitted once.
 
     Args:
-        base: the encoder.
-        postprocess: the post-processing.
-        fit_on: the sentences to fit on; empty if it is fitted on the sentences of each task (methods 2.5).
+        base: The encoder.
+        postprocess: The post-processing.
+        fit_on: The sentences to fit on. Default: empty, so that the post-processing is fitted on the
+            sentences of each task (methods 2.5).
     """
 
     def __init__(self, base: Any, postprocess: Postprocessing, fit_on: Sequence[str] = ()) -> None:
@@ -29,6 +30,9 @@ class FittedVectors:
         """Encode all sentences, sorted by length.
 
         The sentences to fit on are encoded too.
+
+        Args:
+            sentences: The sentences that will be used.
         """
         self.base.prepare([*sentences, *self.fit_on])
 
@@ -39,7 +43,11 @@ class FittedVectors:
     def focused(self, sentences: Iterable[str]) -> "FittedVectors":
         """Return an encoder that is fitted on the sentences of a task.
 
-        If the fit does not depend on tasks, this encoder is returned.
+        Args:
+            sentences: The sentences of the task; repeated sentences are used once.
+
+        Returns:
+            A new encoder, or this encoder if the fit does not depend on tasks.
         """
         if self.postprocess.fit != "target":
             return self

@@ -23,11 +23,25 @@ class Centring:
 
     @classmethod
     def fit(cls, vectors: np.ndarray) -> Self:
-        """Compute the mean of `vectors` (n, d)."""
+        """Compute the mean of vectors.
+
+        Args:
+            vectors: Sentence vectors, (n, d).
+
+        Raises:
+            BadInput: If there are fewer than two vectors or a value is not finite.
+        """
         return cls(_check_vectors(vectors, "centring").mean(axis=0, dtype=np.float64))
 
     def transform(self, vectors: np.ndarray) -> np.ndarray:
-        """Return centred float32 vectors (n, d)."""
+        """Subtract the mean from vectors.
+
+        Args:
+            vectors: Sentence vectors, (n, d).
+
+        Returns:
+            The centred vectors, (n, d), float32.
+        """
         return (vectors - self.mean).astype(np.float32)
 
 
@@ -43,7 +57,14 @@ class Whitening:
 
     @classmethod
     def fit(cls, vectors: np.ndarray) -> Self:
-        """Compute mean and covariance (divided by n) of `vectors` (n, d)."""
+        """Compute mean and covariance (divided by n) of vectors.
+
+        Args:
+            vectors: Sentence vectors, (n, d).
+
+        Raises:
+            BadInput: If there are fewer than two vectors or a value is not finite.
+        """
         vectors = _check_vectors(vectors, "whitening")
         # Vectors are summed in blocks, because a million vectors in fp64 need 6 GB, and centred vectors 6 GB more.
         blocks = [slice(start, start + _FITTED_AT_ONCE) for start in range(0, len(vectors), _FITTED_AT_ONCE)]
@@ -56,7 +77,14 @@ class Whitening:
         return cls(mean, directions * scales)
 
     def transform(self, vectors: np.ndarray) -> np.ndarray:
-        """Return whitened float32 vectors (n, d)."""
+        """Whiten vectors.
+
+        Args:
+            vectors: Sentence vectors, (n, d).
+
+        Returns:
+            The whitened vectors, (n, d), float32.
+        """
         return ((vectors - self.mean) @ self.matrix).astype(np.float32)
 
 
@@ -85,19 +113,22 @@ class Flow:
         steps: int = 9,
         width: int = 32,
     ) -> Self:
-        """Train with Adam on `vectors` (n, d).
+        """Train a flow on vectors with Adam.
 
         Args:
-            vectors: the vectors to fit.
-            seed: the seed of weights, splits and order.
-            epochs: passes over the vectors.
-            learning_rate: the learning rate of Adam.
-            batch_size: vectors of a batch.
-            steps: number of flow steps.
-            width: width of the two hidden layers of each coupling network.
+            vectors: The vectors to fit, (n, d).
+            seed: The seed of weights, splits and order.
+            epochs: The number of passes over the vectors. Default: 1.
+            learning_rate: The learning rate of Adam. Default: 0.001.
+            batch_size: The number of vectors in a batch. Default: 32.
+            steps: The number of flow steps. Default: 9.
+            width: The width of the two hidden layers of each coupling network. Default: 32.
+
+        Returns:
+            The trained flow.
 
         Raises:
-            BadInput: if the likelihood becomes infinite or undefined.
+            BadInput: If the likelihood becomes infinite or undefined.
         """
         import torch
 
@@ -119,11 +150,25 @@ class Flow:
         return flow
 
     def transform(self, vectors: np.ndarray) -> np.ndarray:
-        """Map vectors to the normal distribution, float32, (n, d)."""
+        """Map vectors to the normal distribution.
+
+        Args:
+            vectors: Sentence vectors, (n, d).
+
+        Returns:
+            The transformed vectors, (n, d), float32.
+        """
         return self._on_rows(vectors, lambda rows: self.model().transform(rows))
 
     def log_density(self, vectors: np.ndarray) -> np.ndarray:
-        """Return the natural logarithm of the density of each vector, (n,)."""
+        """Compute the natural logarithm of the density of each vector.
+
+        Args:
+            vectors: Sentence vectors, (n, d).
+
+        Returns:
+            The log densities, (n,), float32.
+        """
         return self._on_rows(vectors, lambda rows: self.model().log_prob(rows))
 
     @staticmethod

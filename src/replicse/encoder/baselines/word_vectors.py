@@ -20,8 +20,8 @@ class AverageWordVectors:
     without a vector are skipped. The vector of a sentence without any known word is zero, with a cosine of 0.
 
     Args:
-        words: the words.
-        matrix: their vectors, (words, d), float32.
+        words: A list of the words.
+        matrix: The vectors of the words, (words, d), float32.
     """
 
     def __init__(self, words: Sequence[str], matrix: np.ndarray) -> None:
@@ -30,7 +30,16 @@ class AverageWordVectors:
 
     @classmethod
     def open(cls, root: Path, wanted: WordVectors) -> Self:
-        """Load a file of word vectors below a data root."""
+        """Load a file of word vectors below a data root.
+
+        Args:
+            root: The data root, a folder of datasets.
+            wanted: The parameters of the word vectors, with the path of the file.
+
+        Raises:
+            MissingData: If the file does not exist.
+            BadInput: If a line of the file is not valid.
+        """
         return cls(*read_word_vectors(root / wanted.file))
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
@@ -64,18 +73,18 @@ class AverageWordVectors:
 def read_word_vectors(file: Path) -> tuple[list[str], np.ndarray]:
     """Load the words of a GloVe text file and their vectors.
 
-    A line is a word and d numbers, separated by single spaces. The first line sets d, so that a word may contain spaces
+    A line is a word and d numbers, separated by single spaces. The first line sets d, so that a word can contain spaces
     (GloVe 840B has some). If a word is repeated, the first line counts.
 
     Args:
-        file: the text file, possibly with the suffix `.gz`.
+        file: The text file, possibly with the suffix `.gz`.
 
     Returns:
         The words and their vectors, (words, d), float32.
 
     Raises:
-        MissingData: if the file does not exist.
-        BadInput: if a line is not valid.
+        MissingData: If the file does not exist.
+        BadInput: If a line is not valid.
     """
     vectors: dict[str, np.ndarray] = {}
     width = 0

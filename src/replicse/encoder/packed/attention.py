@@ -20,15 +20,16 @@ def attention(
     """Compute softmax(query key^T / sqrt(width)) value.
 
     Args:
-        projected: query, key and value of each token, (n, 3 * hidden), each with heads side by side; with `first`
-            only key and value, (n, 2 * hidden). Rows beyond the tokens of the batch are ignored.
-        first: queries of position 0 of each row, (rows, hidden), or None for queries of all tokens.
-        batch: the packed tokens.
-        heads: the number of attention heads.
-        drop: the dropout of attention weights.
+        projected: Query, key and value of each token, (n, 3 * hidden), each with heads side by side. With
+            `first`, only key and value, (n, 2 * hidden). Rows after the tokens of the batch are ignored.
+        first: The queries of position 0 of each row, (rows, hidden), or None to compute queries of all
+            tokens.
+        batch: The packed tokens.
+        heads: The number of attention heads.
+        drop: The dropout of attention weights.
 
     Returns:
-        The context of each token, (n, hidden), 0 beyond the tokens of the batch; with `first` (rows, hidden).
+        The context of each token, (n, hidden), 0 after the tokens of the batch; (rows, hidden) with `first`.
     """
     has_extra_rows = len(projected) > len(batch.tokens)
     if projected.device.type == "cpu" and (torch.is_grad_enabled() or drop.rate or has_extra_rows):
@@ -56,7 +57,10 @@ class PackedAttention(torch.autograd.Function):
     def forward(
         ctx: Any, projected: Tensor, first: Tensor | None, batch: TokenBatch, heads: int, drop: Dropout
     ) -> Tensor:
-        """Return (n, hidden), or (rows, hidden) with `first`; see `attention`."""
+        """Compute the context, (n, hidden), or (rows, hidden) with `first`.
+
+        See `attention` for the arguments.
+        """
         count = 3 if first is None else 2
         width = projected.shape[1] // (count * heads)
         laid = projected.view(-1, width).index_select(0, batch.head_sources(count, heads))
@@ -84,7 +88,15 @@ class PackedAttention(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients of `projected` and `first`."""
+        """Compute the gradients of `projected` and `first`.
+
+        Args:
+            ctx: The context of torch, with the tensors of the forward pass.
+            gradient: The gradient of the output, with its shape.
+
+        Returns:
+            The two gradients, then None for the other arguments.
+        """
         parts, key, query, weights, noise, dropped = ctx.saved_tensors
         batch, heads, rows, of_all = ctx.layout
         count, groups, longest, width = parts.shape

@@ -16,11 +16,15 @@ from replicse.encoder.stored import load_weights, read_config, read_weights
 def load_packed(folder: Path) -> PackedBackbone:
     """Load the encoder of a folder that a run or a preparation wrote.
 
-    The encoder is in fp32, on the CPU, in training mode.
+    Args:
+        folder: The encoder folder.
+
+    Returns:
+        The encoder in fp32, on the CPU, in training mode.
 
     Raises:
-        MissingData: if a file does not exist.
-        BadInput: as `make_packed`.
+        MissingData: If a file does not exist.
+        BadInput: As `make_packed`.
     """
     config = read_config(folder)
     file, stored = read_weights(folder)
@@ -33,12 +37,15 @@ def make_packed(config: Mapping[str, Any], stored: Mapping[str, Tensor], place: 
     Dropout rates are 0.1.
 
     Args:
-        config: the content of config.json.
-        stored: weights by name.
-        place: the file or folder, for errors.
+        config: The content of config.json, a dict.
+        stored: A dict from the names of weights to tensors.
+        place: The file or folder, for error messages.
+
+    Returns:
+        The encoder, with a masked-LM head if it is stored.
 
     Raises:
-        BadInput: if the family or variant is not supported, or a weight is missing or has another shape.
+        BadInput: If the family or variant is not supported, or a weight is missing or has another shape.
     """
     sizes = EncoderConfig.from_huggingface(config)
     base = f"{sizes.family}."

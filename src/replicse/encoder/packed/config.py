@@ -47,7 +47,19 @@ CONFIG_KEYS = {"bert": _BERT_KEYS, "roberta": _BERT_KEYS, "distilbert": _DISTILB
 class EncoderConfig:
     """The sizes and conventions of an encoder.
 
-    `token_types` is 0 if the family has no token types.
+    Attributes:
+        family: "bert", "roberta" or "distilbert".
+        vocabulary: The number of token ids.
+        hidden: The size of the hidden states.
+        layers: The number of layers.
+        heads: The number of attention heads.
+        intermediate: The width of the feed-forward networks.
+        positions: The number of position embeddings.
+        token_types: The number of token types. Default: 0, no token types.
+        layer_norm_epsilon: The epsilon of LayerNorm. Default: 1e-12.
+        activation: A key of `ACTIVATIONS`. Default: "gelu".
+        pad_id: The id of the padding token. Default: 0.
+        initializer_range: The standard deviation of random weights. Default: 0.02.
     """
 
     family: str
@@ -65,7 +77,9 @@ class EncoderConfig:
 
     def __post_init__(self) -> None:
         if self.activation not in ACTIVATIONS:
-            raise BadInput(f'activation "{self.activation}" is not supported; --engine transformers has it')
+            raise BadInput(
+                f'activation "{self.activation}" is not supported by the packed engine; use --engine transformers'
+            )
         if self.hidden % self.heads:
             raise BadInput(f"hidden size {self.hidden} cannot be split over {self.heads} attention heads")
 
@@ -73,7 +87,7 @@ class EncoderConfig:
     def position_offset(self) -> int:
         """Return the position id of the first token of a row.
 
-        RoBERTa's positions start after the padding id.
+        RoBERTa starts to count after the padding id.
         """
         return self.pad_id + 1 if self.family == "roberta" else 0
 
@@ -81,13 +95,19 @@ class EncoderConfig:
     def max_length(self) -> int:
         """Return the maximum number of tokens of a row.
 
-        It is limited by the position embeddings.
+        The number of position embeddings limits it.
         """
         return self.positions - self.position_offset
 
     @staticmethod
     def fresh(architecture: Architecture, vocabulary: int, pad_id: int) -> "EncoderConfig":
-        """Return the configuration of an encoder with random weights."""
+        """Create the configuration of an encoder with random weights.
+
+        Args:
+            architecture: The family and the sizes.
+            vocabulary: The number of token ids.
+            pad_id: The id of the padding token.
+        """
         sizes = architecture.model_dump(exclude_none=True, exclude={"config"})
         types = {"bert": 2, "roberta": 1, "distilbert": 0}[architecture.family]
         return EncoderConfig(vocabulary=vocabulary, pad_id=pad_id, token_types=types, **sizes)
@@ -97,14 +117,16 @@ class EncoderConfig:
         """Convert a configuration of `transformers`.
 
         Args:
-            config: the content of config.json.
+            config: The content of config.json, a dict.
 
         Raises:
-            BadInput: if the family or variant is not supported.
+            BadInput: If the family or variant is not supported.
         """
         family = config["model_type"]
         if family not in CONFIG_KEYS:
-            raise BadInput(f'model_type "{family}" is not supported; --engine transformers may have it')
+            raise BadInput(
+                f'model_type "{family}" is not supported by the packed engine; use --engine transformers'
+            )
         if not config.get("tie_word_embeddings", True):
             raise BadInput("tie_word_embeddings is false, but only tied masked-LM heads are supported")
         values = {ours: config[key] for ours, key in CONFIG_KEYS[family].items()}

@@ -15,18 +15,18 @@ from replicse.encoder.batch import PartMasks, TokenBatch
 def scaled_mask(values: Tensor, probability: float, masks: PartMasks | None) -> Tensor:
     """Create a scaled dropout mask on a CPU.
 
-    A factor is 0, or the inverse of the share of values that are kept.
+    Each factor is 0, or the inverse of the share of values that are kept.
 
-    The mask uses 16 random bits per value, which is four times as fast as F.dropout. The probability is rounded to a
-    multiple of 1/65536, and the scale is computed from the rounded probability.
+    The mask uses 16 random bits per value, which is four times as fast as F.dropout. The probability is
+    rounded to a multiple of 1/65536, and the scale is computed from the rounded probability.
 
     Args:
-        values: the values to drop.
-        probability: the dropout probability.
-        masks: the masks of a part of a batch, or None for a new random mask.
+        values: The values to drop, of any shape.
+        probability: The dropout probability, from 0 to 1.
+        masks: The masks of a part of a batch, or None to create a random mask.
 
     Returns:
-        The factors of the values, with their shape and dtype.
+        The factors, with the shape and dtype of the values.
     """
     dropped = round(probability * 2**16)
     if dropped == 2**16:
@@ -49,7 +49,10 @@ def _random_mask(shape: Sequence[int], dropped: int, dtype: torch.dtype) -> Tens
 class Dropout(nn.Module):
     """Dropout with a rate that can change between steps.
 
-    It does nothing at rate 0 or in evaluation mode.
+    Values are not changed if the rate is 0, or in evaluation mode.
+
+    Args:
+        probability: The dropout probability, from 0 to 1.
     """
 
     def __init__(self, probability: float) -> None:
@@ -62,15 +65,23 @@ class Dropout(nn.Module):
         return self.probability if self.training else 0.0
 
     def mask(self, values: Tensor, masks: PartMasks | None) -> Tensor | None:
-        """Return the scaled mask of values on a CPU, or None for rate 0."""
+        """Return the scaled mask of values on a CPU.
+
+        Args:
+            values: The values to drop, of any shape.
+            masks: The masks of a part of a batch, or None to create a random mask.
+
+        Returns:
+            The factors as in `scaled_mask`, or None if the rate is 0.
+        """
         return scaled_mask(values, self.rate, masks) if self.rate else None
 
     def forward(self, values: Tensor, masks: PartMasks | None = None) -> Tensor:
         """Apply dropout to the values.
 
         Args:
-            values: the values.
-            masks: the masks of a part of a batch, or None for a new mask.
+            values: The values, of any shape.
+            masks: The masks of a part of a batch. Default: create a random mask.
         """
         if values.device.type != "cpu":
             return F.dropout(values, self.rate)
@@ -85,10 +96,18 @@ class HeadDropout(Dropout):
     """
 
     def drop_heads(self, context: Tensor, batch: TokenBatch, heads: int) -> Tensor:
-        """Drop heads of the attention output, (tokens, hidden) or (rows, hidden).
+        """Drop heads of the attention output.
 
-        The other heads of a row are scaled by `heads` over their number. If all heads of a row would be dropped, they
-        are all kept; the reference code divides by zero.
+        The other heads of a row are scaled by `heads` over their number. If all heads of a row would be
+        dropped, they are all kept; the reference code divides by zero.
+
+        Args:
+            context: The output of attention, (tokens, hidden) or (rows, hidden).
+            batch: The packed tokens.
+            heads: The number of attention heads.
+
+        Returns:
+            The output, with the same shape.
         """
         if not self.rate:
             return context
@@ -109,9 +128,12 @@ class HeadDropout(Dropout):
 class WholeMasks:
     """Dropout masks of a batch that is encoded in parts on a CPU.
 
-    They are equal to the masks of the complete batch. The first part creates them for all rows, in the order in which
-    the layers request them. Every part uses the same rows of the masks, also if the part is encoded again. A mask needs
-    a byte per value, a thirtieth of the memory of a backward pass.
+    They are equal to the masks of the complete batch. The first part creates them for all rows, in the order
+    in which the layers request them. Every part uses the same rows of the masks, also if the part is encoded
+    again. A mask needs a byte per value, a thirtieth of the memory of a backward pass.
+
+    Args:
+        batch: The complete batch.
     """
 
     def __init__(self, batch: TokenBatch) -> None:
@@ -119,7 +141,11 @@ class WholeMasks:
         self.masks: list[Tensor] = []
 
     def select_rows(self, rows: Tensor) -> PartMasks:
-        """Return the masks of some rows for one pass through the encoder."""
+        """Return the masks of some rows for one pass through the encoder.
+
+        Args:
+            rows: The numbers of the rows, (n,), int64.
+        """
         return RowMasks(self, rows)
 
 
@@ -127,6 +153,10 @@ class RowMasks:
     """Dropout masks of some rows of a batch.
 
     They are in the order in which the layers request them.
+
+    Args:
+        whole: The masks of the complete batch.
+        rows: The numbers of the rows, (n,), int64.
     """
 
     def __init__(self, whole: WholeMasks, rows: Tensor) -> None:
@@ -139,8 +169,12 @@ class RowMasks:
         """Return the part of the next mask for these rows.
 
         Args:
-            shape: (tokens, width), (rows, width), or the shape of attention weights.
-            dropped: the number of values, out of 2**16, that are not kept on average.
+            shape: (tokens, width), (rows, width), or the shape of attention weights, (rows, heads, queries,
+                keys).
+            dropped: The probability to drop a value, in units of 1/65536.
+
+        Returns:
+            A tensor of bools with this shape.
         """
         batch, masks = self._whole.batch, self._whole.masks
         of_attention = len(shape) == 4
@@ -148,7 +182,10 @@ class RowMasks:
         if self._place == len(masks):
             count = len(batch.tokens) if of_tokens else batch.rows
             # Attention weights are (rows, heads, queries, keys), with one query if only position 0 is needed.
-            sizes = [batch.longest if size == self._longest else size for size in shape[2:]]
+            sizes = list(shape[2:])
+            for place, size in enumerate(sizes):
+                if size == self._longest:
+                    sizes[place] = batch.longest
             masks.append(_random_mask((count, shape[1], *sizes), dropped, torch.bool))
         mask = masks[self._place][self._tokens if of_tokens else self._rows]
         self._place += 1

@@ -53,9 +53,15 @@ _CLASSES = {"bert": "Bert", "roberta": "Roberta", "distilbert": "DistilBert"}
 
 
 def save_packed(folder: Path, backbone: Backbone, head: SentenceHead | None, tokenizer_file: Path) -> None:
-    """Save weights in fp32, configuration and tokenizer.
+    """Save weights in fp32, configuration and tokenizer in a folder.
 
     This engine and `transformers` can load the folder.
+
+    Args:
+        folder: The folder to create.
+        backbone: The encoder.
+        head: A sentence head to save with the encoder, or None.
+        tokenizer_file: The tokenizer.json to copy.
     """
     config: Any = backbone.config
     base = f"{config.family}."
@@ -74,7 +80,15 @@ def save_packed(folder: Path, backbone: Backbone, head: SentenceHead | None, tok
 
 
 def encoder_names(config: EncoderConfig, base: str) -> dict[str, tuple[str, ...]]:
-    """Return the names of the encoder's weights in a checkpoint, by our names."""
+    """Return the names of the encoder's weights in a checkpoint.
+
+    Args:
+        config: The configuration of the encoder.
+        base: The prefix of the names, such as "bert.".
+
+    Returns:
+        A dict from our names to their names; several names if the weights are concatenated in one matrix.
+    """
     stem, modules = _LAYERS[config.family]
     names: dict[str, tuple[str, ...]] = {}
     for ours, theirs in EMBEDDINGS.items():
@@ -90,7 +104,11 @@ def encoder_names(config: EncoderConfig, base: str) -> dict[str, tuple[str, ...]
 def masked_lm_names(config: EncoderConfig) -> Names:
     """Return the names of the masked-LM weights in a checkpoint.
 
-    The keys of the dict are our names.
+    Args:
+        config: The configuration of the encoder.
+
+    Returns:
+        A dict from our names to their names.
     """
     dense, norm, bias = MASKED_LM[config.family]
     return {

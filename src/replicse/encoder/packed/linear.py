@@ -21,7 +21,7 @@ def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
         bias: Bias, (out,), or None.
 
     Returns:
-        A tensor (n, out).
+        The outputs, (n, out).
     """
     on_cpu = values.device.type == "cpu"
     if on_cpu and torch.is_autocast_enabled("cpu"):
@@ -34,7 +34,7 @@ def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 
 
 def _has_onednn() -> bool:
-    """Return whether oneDNN is the faster library here and torch was built with it."""
+    """Return whether torch has oneDNN and it is the faster library here."""
     return multiplies_by_onednn() and torch.backends.mkldnn.is_available()
 
 
@@ -52,9 +52,9 @@ def draw_normal(weight: Tensor, deviation: float, generator: torch.Generator | N
     A weight on the meta device is skipped, because that would take 1.5 s.
 
     Args:
-        weight: the weight.
-        deviation: the standard deviation.
-        generator: the source of random numbers; default: torch's default generator.
+        weight: The weight to initialise in place.
+        deviation: The standard deviation.
+        generator: The source of random numbers. Default: torch's default generator.
     """
     if not weight.is_meta:
         nn.init.normal_(weight, std=deviation, generator=generator)
@@ -63,7 +63,13 @@ def draw_normal(weight: Tensor, deviation: float, generator: torch.Generator | N
 def missing_rows(values: Tensor) -> int:
     """Return the number of rows to add to get a multiple of 64.
 
-    This is 0 for fewer than 64 rows. oneDNN, which computes bf16 products, compiles a kernel for each number of rows.
-    That takes as long as the product of a small layer, and packed batches rarely have the same number of rows twice.
+    oneDNN computes bf16 products and compiles a kernel for each number of rows. That takes as long as the
+    product of a small layer, and packed batches rarely have the same number of rows twice.
+
+    Args:
+        values: Token states, (n, width).
+
+    Returns:
+        The number of rows, 0 for fewer than 64 rows.
     """
     return -len(values) % _ROWS if len(values) >= _ROWS else 0

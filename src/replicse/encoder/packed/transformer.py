@@ -25,6 +25,11 @@ class Layer(nn.Module):
     """A transformer layer: attention and feed-forward network.
 
     Both are followed by a residual sum and a LayerNorm.
+
+    Args:
+        config: The configuration of the encoder.
+        hidden_dropout: The dropout probability of hidden values.
+        attention_dropout: The dropout probability of attention weights.
     """
 
     def __init__(self, config: EncoderConfig, hidden_dropout: float, attention_dropout: float) -> None:
@@ -43,13 +48,25 @@ class Layer(nn.Module):
         self.head_dropout = HeadDropout(0.0)
 
     def forward(self, values: Tensor, batch: TokenBatch) -> Tensor:
-        """Return the layer's output for all tokens, (total, hidden)."""
+        """Compute the layer's output for all tokens.
+
+        Args:
+            values: The output of the previous layer, (n, hidden).
+            batch: The packed tokens; rows of `values` after them are ignored.
+
+        Returns:
+            The output, (n, hidden).
+        """
         projected = self.query_key_value(values)
         context = attention(projected, None, batch, self.heads, self.attention_dropout)
         return self._finish(values, context, batch)
 
     def forward_first(self, values: Tensor, batch: TokenBatch) -> Tensor:
-        """Return the layer's output for position 0 of each row.
+        """Compute the layer's output for position 0 of each row.
+
+        Args:
+            values: The output of the previous layer, (n, hidden).
+            batch: The packed tokens.
 
         Returns:
             The output, (rows, hidden).
@@ -92,9 +109,9 @@ class MaskedLmHead(nn.Module):
         """Compute the logits of hidden states.
 
         Args:
-            states: hidden states, (n, hidden).
-            token_embeddings: the embeddings of all tokens, (vocabulary, hidden).
-            shortlist: the (k,) token ids to compute logits of; default: all tokens.
+            states: Hidden states of the last layer, (n, hidden).
+            token_embeddings: The embeddings of all tokens, (vocabulary, hidden).
+            shortlist: The token ids to compute logits for, (k,), int64. Default: all tokens.
 
         Returns:
             The logits, (n, vocabulary) or (n, k).
@@ -109,6 +126,11 @@ class PackedBackbone(Backbone):
     """The embeddings and layers of BERT, RoBERTa or DistilBERT.
 
     Linear layers run on packed tokens.
+
+    Args:
+        config: The configuration of the encoder.
+        hidden_dropout: The dropout probability of hidden values. Default: 0.1.
+        attention_dropout: The dropout probability of attention weights. Default: 0.1.
     """
 
     engine = "packed"
@@ -135,9 +157,9 @@ class PackedBackbone(Backbone):
         self.masked_lm: MaskedLmHead | None = None
 
     def initialise(self) -> None:
-        """Initialise all weights at random as BERT.
+        """Initialise all weights at random, as BERT does.
 
-        Weights are normal and biases zero. The vector of the padding token is zero.
+        Weights are normally distributed and biases are zero. The embedding of the padding token is zero.
         """
         for module in self.modules():
             if isinstance(module, nn.LayerNorm):
@@ -164,7 +186,7 @@ class PackedBackbone(Backbone):
 
     @property
     def predicts_tokens(self) -> bool:
-        """Return whether it has a masked-LM head."""
+        """Return whether the encoder has a masked-LM head."""
         return self.masked_lm is not None
 
     def embedding_parameters(self) -> list[nn.Parameter]:
@@ -200,9 +222,13 @@ class PackedBackbone(Backbone):
         save_packed(Path(folder), self, head, Path(tokenizer or self.tokenizer_file))
 
     def masks(self, batch: TokenBatch) -> WholeMasks | None:
-        """Return the dropout masks of a complete batch, or None on a GPU.
+        """Create the dropout masks of a complete batch.
 
-        The attention kernel of a GPU creates masks itself.
+        Args:
+            batch: The packed tokens of the complete batch.
+
+        Returns:
+            The masks, or None on a GPU, whose attention kernel creates masks itself.
         """
         return WholeMasks(batch) if self.token_embeddings.device.type == "cpu" else None
 
