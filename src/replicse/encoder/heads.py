@@ -263,12 +263,12 @@ def load_head(folder: Path) -> SentenceHead | None:
     return head
 
 
-def head_of_pooling(folder: Path, kind: str, hidden: int, seed: int = 0) -> SentenceHead:
+def head_of_pooling(folder: Path, kind: bool | str, hidden: int, seed: int = 0) -> SentenceHead:
     """Return the head that a pooling needs.
 
     Args:
         folder: The encoder folder.
-        kind: "random" for an untrained head, any other string for the stored head.
+        kind: "random" for an untrained head, True for the stored head.
         hidden: The size of the hidden states.
         seed: The seed of an untrained head. Default: 0.
 
