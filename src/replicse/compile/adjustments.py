@@ -13,9 +13,12 @@ def adjust_run(scale: Scale, run: RunSpec, own: RunSpec, location: str) -> RunSp
 
     Args:
         scale: the scale.
-        run: the run as recipes and requests write it.
-        own: the part of the run that papers of the workspace write; a packaged scale leaves it as it is.
-        location: the place that errors name.
+        run: the run as recipes and requests specify it.
+        own: the values that papers of the workspace set; a packaged scale does not change them.
+        location: the location in error messages.
+
+    Returns:
+        The adjusted run; the same run if no rule applies.
 
     Raises:
         BadInput: if an adjusted value is not valid.

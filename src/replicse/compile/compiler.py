@@ -34,7 +34,7 @@ from replicse.spec.protocols import ON_BACKBONE
 from replicse.spec.scales import OfAnotherScale
 from replicse.spec.tables import Item, Row, TrajectoryFigure
 
-# The encoders of each seed; a search has several for a seed.
+# The encoders of each seed; a search has several encoders for a seed.
 Jobs = tuple[tuple[str, ...], ...]
 
 
@@ -47,22 +47,24 @@ def compile_study(
     papers: Mapping[str, Paper] | None = None,
     as_far_as_possible: bool = False,
 ) -> Study:
-    """Compile the study of a config, or of one item.
+    """Compile the study of a config, or a single item.
 
-    Reads only YAML and CSV files.
-
-    An item that belongs to another scale is left out unless the config names it or no other item is left.
+    Only YAML and CSV files are read. An item of another scale is skipped unless the config names it or the study would
+    be empty.
 
     Args:
-        values: the config.
+        values: the config, or a dict with the keys of a config.
         workflow: the folder of papers and scales.
-        file: the file that errors of the config name.
-        only: compile only this item, `paper/item`.
-        papers: the papers, if they are loaded already.
-        as_far_as_possible: leave out items that cannot be compiled, and record why, instead of raising.
+        file: the file of the config in error messages. Default: "config.yaml".
+        only: the item to compile, `paper/item`. Default: all items of the config.
+        papers: a dict from keys to papers; default: the papers are loaded.
+        as_far_as_possible: whether to skip items with an error, and to record the error in `Study.unplanned`.
+
+    Returns:
+        The study, with read-only dicts, sets and lists.
 
     Raises:
-        BadInput: if the config is wrong or an item cannot be compiled.
+        BadInput: if the config is not valid or an item cannot be compiled.
     """
     config = values if isinstance(values, Config) else checked_config(values, file)
     papers = load_papers(workflow, config.plugins) if papers is None else papers
@@ -93,7 +95,11 @@ def compile_study(
 class Compiler:
     """A compiler that adds items to a study.
 
-    Adds the cells of an item, the encoders of the cells, and the runs that the encoders need.
+    It creates the cells of an item, the encoders of the cells, and the runs of the encoders.
+
+    Args:
+        study: the study to fill.
+        lock: the commits of hub artefacts.
     """
 
     def __init__(self, study: Study, lock: Lock) -> None:
@@ -102,7 +108,11 @@ class Compiler:
         self._memo: dict[str, tuple[Jobs, tuple[int | None, ...]]] = {}
 
     def add_if_possible(self, item: Item) -> None:
-        """Compile the cells of an item, or record why they cannot be compiled."""
+        """Compile the cells of an item, or record the error.
+
+        Args:
+            item: the item; `Study.unplanned` contains the error if a cell cannot be compiled.
+        """
         try:
             cells = list(chain.from_iterable(self._row(item, row) for row in item.rows))
         except BadInput as error:
@@ -171,7 +181,7 @@ class Compiler:
         )
 
     def _derived(self, line: Line, column: Derived, by_id: Mapping[str, Cell]) -> Cell:
-        # A row that the study leaves out has no cell.
+        # Rows outside of the study have no cells.
         rows = {row.id: row for row in line.item.rows}
         operands = []
         for row, read in column.reads.values():
@@ -242,7 +252,7 @@ class Compiler:
     def _planned(
         self, paper: str, request: PlannedRequest, location: str
     ) -> tuple[Jobs, tuple[int | None, ...]]:
-        """Resolve a request to encoders for each seed, and the seeds or (None,)."""
+        """Resolve a request to encoders by seed, and the seeds or (None,)."""
         # A search is run with one seed, as in the papers.
         chosen = self.study.seeds[:1] if request.grid or request.draw else self.study.seeds
         seeds = [Seeds(seed, seed) for seed in chosen]
@@ -260,7 +270,7 @@ class Compiler:
         return jobs, tuple(self._seed(group[0]) for group in jobs)
 
     def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:
-        """Check that an argmax shows a number of the runs of a search."""
+        """Check that the path of an argmax has a number in each run of a search."""
         over = column.over
         path = (over.jobs.shows if over and over.jobs else None) or ""
         for encoder in chain.from_iterable(jobs) if path else ():
@@ -287,7 +297,7 @@ class Compiler:
         raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
 
     def _keep(self, encoder: str, item: Item, figure: TrajectoryFigure) -> None:
-        """Let the run of an encoder keep the checkpoints of a trajectory."""
+        """Add the checkpoints of a trajectory to the run of an encoder."""
         run = self._trained(encoder, item)
         asked = figure.within(_steps(run))
         if not set(asked.steps()) <= set(run.trajectory.steps()):

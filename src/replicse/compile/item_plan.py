@@ -1,4 +1,4 @@
-"""The plan of an item: the facts about the cells before measuring."""
+"""The plan of an item: facts about the cells before measuring."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,9 +27,10 @@ class CellFacts:
     """Facts of a study about a cell.
 
     Args:
-        precision: the precision of the runs, and the paper's if it differs.
-        why_not_comparable: why it cannot be compared with the published number; empty if it can.
-        spread: a published standard deviation, measured in the setting of the cell.
+        precision: the precision of the runs, and the paper's precision if it differs. Default: empty.
+        why_not_comparable: why the cell cannot be compared with the published number. Default: empty, it can be
+            compared.
+        spread: a published standard deviation, measured in the setting of the cell. Default: None.
     """
 
     precision: str = ""
@@ -41,7 +42,7 @@ class CellFacts:
 class ItemPlan:
     """An item with cells, and the facts about encoders for judging.
 
-    A job reads it from the specification and does not compile the study.
+    A job loads it from the specification and does not compile the study.
 
     Args:
         item: the item, without requests for encoders.
@@ -49,12 +50,12 @@ class ItemPlan:
         is_comparable: whether the scale is the papers' own.
         is_embedded: whether the data are generated.
         planned: the cells in the order of the study.
-        facts: the facts about each cell, by id.
-        searched: the hyper-parameters of searches by their path in a run and by encoder.
-        runs: the run of each encoder that was trained.
-        depends: the runs that each run directly depends on.
+        facts: a dict from cell ids to facts.
+        searched: a dict from paths in a run to the hyper-parameters of a search by encoder.
+        runs: a dict from trained encoders to runs.
+        depends: a dict from runs to their direct dependencies.
         readings: the description of the encoder in an evaluation file, by encoder and group of suites.
-        own_sets: the user's evaluation sets that the cells need, by name.
+        own_sets: the user's evaluation sets in the cells, by name.
         variants: the titles of protocols that are run only for adjudication.
         deviations: the text on deviations of the item.
         scale_notes: the changes of the scale in the item's recipes and searches, a clause each.
@@ -82,7 +83,7 @@ class ItemPlan:
 
     @property
     def cells(self) -> Mapping[str, Sequence[Cell]]:
-        """Return the cells by item, as a study does."""
+        """Return a dict from the item to the cells, as in a study."""
         return {self.item.id: self.planned}
 
     @cached_property
@@ -91,20 +92,28 @@ class ItemPlan:
         return [cell for cell in self.planned if cell.protocol == AS_DESCRIBED]
 
     def run_name(self, encoder: str) -> str:
-        """Return the run of an encoder; empty if it was not trained here."""
+        """Return the run of an encoder, or an empty string."""
         return self.runs.get(encoder, "")
 
     def chain(self, runs: Iterable[str]) -> set[str]:
-        """Return runs and all runs that they depend on."""
+        """Return runs and all of their dependencies."""
         return follow(runs, self.depends)
 
     def evaluated(self, encoder: str, group: str) -> Mapping[str, Any]:
-        """Return the description of an encoder in an evaluation file."""
+        """Return the description of an encoder in an evaluation file.
+
+        Args:
+            encoder: the id of the encoder.
+            group: the group of suites, or `trajectory`.
+
+        Returns:
+            A dict with the folder, pooling and post-processing; empty for counts of the data.
+        """
         reading: Mapping[str, Any] = self.readings.get(encoder, {}).get(group, {})
         return reading
 
     def plain(self) -> dict[str, Any]:
-        """Return the plan as plain data."""
+        """Return the plan as a dict for the specification of a job."""
         groups: dict[tuple[tuple[str, ...], ...], int] = {}
         cells = [_describe_cell(cell, groups) for cell in self.planned]
         facts = []
@@ -137,14 +146,17 @@ class ItemPlan:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], location: str) -> Self:
-        """Return the plan that `plain` has written.
+        """Parse a plan that `plain` has created.
 
         Args:
-            document: the plain data.
-            location: the file that errors name.
+            document: the dict.
+            location: the file in error messages.
+
+        Returns:
+            The plan.
 
         Raises:
-            BadInput: if the item in it is not valid.
+            BadInput: if the item is not valid.
         """
         item = Item.of(document["item"], location)
         cells = tuple(_read_cell(item, cell, document["encoders"]) for cell in document["cells"])
@@ -171,7 +183,15 @@ class ItemPlan:
 
 
 def plan_item(study: Study, item: Item) -> ItemPlan:
-    """Collect the facts of a study about an item."""
+    """Collect the facts of a study about an item.
+
+    Args:
+        study: the study.
+        item: an item of the study.
+
+    Returns:
+        The plan of the item.
+    """
     cells = tuple(study.cells[item.id])
     measured: list[Cell] = []
     for cell in cells:
@@ -210,7 +230,7 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
 
 
 def _searched_paths(cell: Cell) -> list[str]:
-    """Return the run paths that a cell's search sets or shows, or no paths."""
+    """Return the run paths that a cell's search changes or shows."""
     over = cell.column.over.jobs if cell.column.over else None
     if over is None:
         return []
@@ -224,7 +244,7 @@ def _searched_paths(cell: Cell) -> list[str]:
 
 
 def _list_own_sets(study: Study, cells: Iterable[Cell]) -> Mapping[str, Any]:
-    """Return the user's sets in the cells; other sets change no other item."""
+    """Return the user's sets in the cells; other sets do not change the item."""
     prefix = "sets/"
     read = [cell.metric_path.removeprefix(prefix) for cell in cells if cell.metric_path.startswith(prefix)]
     sets: Mapping[str, Any] = only_sets({"sets": study.own_sets}, read)["sets"]
@@ -232,6 +252,7 @@ def _list_own_sets(study: Study, cells: Iterable[Cell]) -> Mapping[str, Any]:
 
 
 def _know_cell(study: Study, cell: Cell) -> CellFacts:
+    """Return the facts of a study about a cell."""
     return CellFacts(
         precision=_precision(study, cell),
         why_not_comparable=explain_not_comparable(study, cell),
@@ -249,7 +270,12 @@ def _precision(study: Study, cell: Cell) -> str:
 def explain_not_comparable(study: Study, cell: Cell) -> str:
     """Return why a cell cannot be compared with the published number.
 
-    Returns an empty string if the cell can be compared.
+    Args:
+        study: the study.
+        cell: the cell.
+
+    Returns:
+        A clause; an empty string if the cell can be compared.
     """
     if not study.scale.comparable:
         return f"the {study.scale.name} scale is not the paper's setting"
@@ -261,7 +287,12 @@ def explain_not_comparable(study: Study, cell: Cell) -> str:
 def find_spread(study: Study, cell: Cell) -> Spread | None:
     """Return the published spread of a cell.
 
-    Returns None unless all runs of the cell were trained in the setting of the published spread.
+    Args:
+        study: the study.
+        cell: the cell.
+
+    Returns:
+        The spread; None unless all runs of the cell were trained in the setting of the published spread.
     """
     described = study.scale.comparable and cell.protocol == AS_DESCRIBED
     if not described or cell.column.kind not in ("score", "difference") or cell.column.over.jobs:
@@ -295,7 +326,7 @@ def _variant_titles(study: Study, item: Item) -> dict[str, str]:
 
 
 def _without_requests(item: Item) -> dict[str, Any]:
-    """Return an item as plain data without the requests for encoders."""
+    """Return an item as a dict without the requests for encoders."""
     document = item.plain()
     document.pop("encoder", None)
     for row in document["rows"]:
@@ -321,7 +352,7 @@ def _read_spread(document: Sequence[Any] | None) -> Spread | None:
 
 
 def _describe_cell(cell: Cell, groups: dict[tuple[tuple[str, ...], ...], int]) -> dict[str, Any]:
-    """Return a cell as plain data; `groups` numbers shared encoders."""
+    """Return a cell as a dict; `groups` numbers shared encoders."""
     document: dict[str, Any] = {
         "row": cell.row.id,
         "column": cell.column.id,

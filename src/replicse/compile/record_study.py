@@ -1,4 +1,4 @@
-"""The study of the record: cells with values that others measured."""
+"""The study of the record: cells with values measured by others."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class SourceCell:
         source_name: the name of the source.
         setting_name: the name of the setting.
         readings: the readings, counted readings first.
-        trained: whether the values depend on a training seed, stated or not.
+        trained: whether the values depend on a training seed, which may be unknown.
     """
 
     cell: Cell
@@ -84,7 +84,7 @@ class RecordStudy:
 def record_study(
     workflow: Path, papers: Mapping[str, Paper], record: Record, only: Collection[str] | None = None
 ) -> RecordStudy:
-    """Create the study of the items whose cells others measured.
+    """Create the study of the items with cells that others measured.
 
     A cell has the readings of one source: the source with most seeds in the printed setting. If the paper trains the
     encoder, readings of a checkpoint that the authors released are separate cells. Cells with the same encoder and
@@ -92,9 +92,12 @@ def record_study(
 
     Args:
         workflow: the folder of papers and scales.
-        papers: the papers by key.
+        papers: a dict from keys to papers.
         record: the record.
-        only: the keys of papers to include; default: all papers.
+        only: the keys of papers to include. Default: all papers.
+
+    Returns:
+        The study, and a dict from the names of cells to source cells.
     """
     scales = load_scales(workflow)
     scale = load_scale(scales[papers_scale(workflow)], scales)
@@ -252,10 +255,10 @@ def _source_cell(
     """Return a cell as a source measured it, readings with seeds first."""
     is_retrained = source.settings[setting_name].encoder == "retrained"
     ordered = sorted(readings, key=lambda reading: (reading.seed is None, reading.seed or 0))
-    # Several readings of one checkpoint count as one value, the most precise reading.
+    # Several readings of a checkpoint count as a single value, the most precise reading.
     counted = ordered if is_retrained else [min(ordered, key=lambda reading: reading.number.half_digit)]
     again = [reading for reading in ordered if reading not in counted]
-    # Cells that share readings share the names of their encoders, so the source names them.
+    # Cells with the same readings have the same encoder names, so the names contain the source, not the cell.
     first = readings[0]
     _, item, row, column, *_ = first.cell.split("/")
     own = [column] if _has_own_encoder(cell.row, cell.column) else []

@@ -19,9 +19,9 @@ from replicse.workspace import is_own
 
 # More rows than this are counted instead of named.
 FEW_ROWS = 3
-# A run that reads a corpus more often than this is probably a mistake.
+# A run with more epochs is probably a mistake.
 OFTEN = 1000
-# Rows of SimCSE's corpus: the assumption for a corpus without `rows` in the scale.
+# Rows of SimCSE's corpus: the default for a corpus without `rows` in the scale.
 MILLION = 1_000_000
 KEPT = "values that your recipes write are kept, and adjust: [] in a scale of your own keeps all"
 
@@ -31,6 +31,9 @@ def remarks(study: Study) -> Iterator[str]:
 
     The remarks are on changes of the scale in the user's runs, missing commits, data and poolers, items of other
     scales, searches that the scale shortens, and the user's sets at a scale without verdicts.
+
+    Args:
+        study: the study.
     """
     if changed := adjusted_text(study, study.items.values()):
         yield changed
@@ -61,7 +64,12 @@ def remarks(study: Study) -> Iterator[str]:
 def adjusted_text(study: Study, items: Iterable[Item]) -> str:
     """Describe the changes of the scale in runs of workspace papers.
 
-    Returns an empty string if there are no changes.
+    Args:
+        study: the study.
+        items: the items; items of packaged papers are skipped.
+
+    Returns:
+        A sentence; an empty string if the scale does not change a run.
     """
     own = [item for item in items if is_own(item.file)]
     changes: dict[str, dict[str, None]] = {}
@@ -78,7 +86,10 @@ def adjusted_text(study: Study, items: Iterable[Item]) -> str:
 def shortened_runs(study: Study) -> Iterator[str]:
     """Yield a sentence for each run whose epochs end before its steps.
 
-    The runs are from papers of the workspace. The number of steps in an epoch follows from the rows of the corpus.
+    The runs are from papers of the workspace. The number of steps in an epoch is computed from the rows of the corpus.
+
+    Args:
+        study: the study.
     """
     seen = set()
     for written, location in _list_written_runs(study, _own_items(study)):
@@ -95,7 +106,10 @@ def shortened_runs(study: Study) -> Iterator[str]:
 def unlikely_settings(study: Study) -> Iterator[str]:
     """Yield remarks on unlikely settings of the workspace's papers.
 
-    Unlikely settings are a learning rate above 1, and a run that reads a corpus very often.
+    Unlikely settings are a learning rate above 1, and a run with very many epochs.
+
+    Args:
+        study: the study.
     """
     seen = set()
     for written, location in _list_written_runs(study, _own_items(study)):
@@ -116,7 +130,10 @@ def unlikely_settings(study: Study) -> Iterator[str]:
 def printed_fractions(study: Study) -> Iterator[str]:
     """Yield reported scores of the workspace's papers that are fractions.
 
-    Reported scores are expected to be multiplied by 100.
+    Reported scores should be multiplied by 100.
+
+    Args:
+        study: the study.
     """
     for item in _own_items(study):
         file = study.papers[item.paper].folder / "reported.csv"
@@ -169,7 +186,14 @@ def _describe_adjustments(study: Study, written: Written, location: str) -> Mapp
 def cut_searches(study: Study, item: Item) -> str:
     """Return a clause on the shortened searches of an item.
 
-    The scale or the seeds shorten a search. Returns an empty string if no search is shorter.
+    The scale or the seeds shorten a search.
+
+    Args:
+        study: the study.
+        item: the item.
+
+    Returns:
+        The clause; an empty string if no search is shorter.
     """
     scale = limit_searches(study.scale, is_own(item.file))
     searched: list[str] = []

@@ -11,7 +11,11 @@ from replicse.spec.protocols import ON_BACKBONE
 def describe_study(study: Study) -> dict[str, Any]:
     """Return the facts about a study for the report.
 
-    The facts include scale, seeds, papers and protocols.
+    Args:
+        study: the study.
+
+    Returns:
+        A dict with scale, seeds, papers, protocols and items.
     """
     left_out = f"{', '.join(study.left_out)}: {study.left_out_text}" if study.left_out else ""
     return {
