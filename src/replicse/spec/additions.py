@@ -1,4 +1,4 @@
-"""Corpora and evaluation sets that papers and a config add to a scale."""
+"""Add the corpora and evaluation sets of papers and a config to a scale."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -17,15 +17,18 @@ def with_additions(
 ) -> Scale:
     """Return a scale with the corpora and sets of papers and a config.
 
-    A corpus of the scale replaces a paper's corpus of the same name. A corpus that several papers define is named
+    A corpus of the scale replaces a paper's corpus of the same name. If several papers define a corpus, it is named
     `paper/name`.
 
     Args:
         scale: the scale.
-        papers: the papers by key.
+        papers: a dict from keys to papers.
         config: the config.
-        file: the file of the config.
-        scales: the names of all scales, for which a corpus may state rows.
+        file: the file of the config in error messages.
+        scales: the names of all scales, for which a corpus may specify rows.
+
+    Returns:
+        A copy of the scale.
 
     Raises:
         BadInput: if a corpus of the config has the name of a corpus of the scale, or two sets have the same name.

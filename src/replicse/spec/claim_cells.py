@@ -11,6 +11,10 @@ from replicse.spec.expression import Expression
 def resolve_claim(claim: Claim, names: CellNames) -> Claim:
     """Return a claim with full names of cells, and `*` replaced by rows.
 
+    Args:
+        claim: the claim.
+        names: the names of the cells of all papers.
+
     Raises:
         BadInput: if a cell does not exist.
     """

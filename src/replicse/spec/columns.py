@@ -71,7 +71,7 @@ SHORT = BeforeValidator(_reducer, json_schema_input_type=Text | dict[Text, Any])
 class Over(Checked):
     """The statistic over the jobs of a search, then over seeds.
 
-    A search needs `jobs`.
+    `jobs` is required for a search.
     """
 
     jobs: Annotated[Reducer, SHORT] | None = None
@@ -97,12 +97,16 @@ class Subtrahend(Checked):
     row: Text | None = None
 
     def cell(self, row: str) -> CellId:
-        """Return the cell that is subtracted in a row."""
+        """Return the cell that is subtracted in a row.
+
+        Args:
+            row: the id of the row, used if no row is specified.
+        """
         return CellId(self.item, self.row or row, self.column, self.metric)
 
 
 class _Column(Checked):
-    """The keys of every kind of column; `metric` is the table's by default."""
+    """The keys of every kind of column; default for `metric`: the table's."""
 
     id: ColumnId
     label: str = ""
@@ -154,7 +158,8 @@ class TextColumn(_Column):
 class Derived(_Column):
     """A number computed from other columns for each seed.
 
-    The formula names columns, as in `({sst} + {paraphrase}) / 2`, or columns of another row: `{avg} - {unsup/avg}`.
+    The formula contains names of columns, as in `({sst} + {paraphrase}) / 2`, or columns of another row, as in
+    `{avg} - {unsup/avg}`.
     """
 
     metric_path: ClassVar[str] = ""
@@ -169,7 +174,7 @@ class Derived(_Column):
 
     @cached_property
     def reads(self) -> dict[str, tuple[str, str]]:
-        """Return the row and column of each name in the formula.
+        """Return a dict from names in the formula to rows and columns.
 
         The row is empty if it is the row of the cell.
         """
@@ -189,9 +194,13 @@ AnyColumn = Score | Difference | TextColumn | Derived
 
 
 def selection_column(column: AnyColumn) -> str | None:
-    """Return the id of the column by which a job of a search is selected.
+    """Return the column that selects a job of a search.
 
-    Returns None without `best_by`.
+    Args:
+        column: a column of a search.
+
+    Returns:
+        The id of the other column; None without `best_by`.
     """
     return column.over.jobs.by if column.over and column.over.jobs else None
 

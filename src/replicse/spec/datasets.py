@@ -36,7 +36,11 @@ def _pattern(value: str) -> str:
 
 @cache
 def matching(pattern: str) -> tuple[str, ...]:
-    """Return the metric paths that match a pattern."""
+    """Return the metric paths that match a pattern.
+
+    Args:
+        pattern: a string such as "sts/*/all".
+    """
     return tuple(path for path in known_paths() if fnmatchcase(path, pattern))
 
 
@@ -87,11 +91,11 @@ class ShareOf(Checked):
 
 
 class Datasets(Checked):
-    """The document of datasets.yaml.
+    """The content of datasets.yaml.
 
-    `sizes` are numbers of rows, by file if a dataset has several files. `tokens` is the approximate number of tokens of
-    a suite of long texts, in total or by set. `averages` are the parts of averages, `same` groups of metric paths with
-    the same number, `percentages` the possible bases of percentages.
+    `sizes` are dataset sizes in rows, by file if a dataset has several files. `tokens` is the approximate number of
+    tokens of a suite of long texts, in total or by set. `averages` are the parts of averages, `same` groups of metric
+    paths with the same number, `percentages` the possible bases of percentages.
     """
 
     sizes: dict[CountedPath, Count | Annotated[dict[Text, Count], Field(min_length=1)]]
@@ -101,9 +105,13 @@ class Datasets(Checked):
     percentages: dict[PathPattern, Annotated[tuple[ShareOf, ...], Field(min_length=1)]]
 
     def parts(self, path: str) -> dict[str, int]:
-        """Return the sizes of a dataset by file.
+        """Return the sizes of a dataset.
 
-        The name of the file is "" if the dataset has only one file.
+        Args:
+            path: the metric path below `data/`.
+
+        Returns:
+            A dict from files to rows; the key is "" if the dataset has only one file. It is empty for unknown paths.
         """
         size = self.sizes.get(path, {})
         return {"": size} if isinstance(size, int) else size
@@ -130,7 +138,11 @@ class Datasets(Checked):
     def readings(self, path: str) -> tuple[ShareOf, ...]:
         """Return the possible bases of a percentage at a path.
 
-        Returns an empty tuple if the path is not a percentage.
+        Args:
+            path: the metric path.
+
+        Returns:
+            The bases; empty if the path is not a percentage.
         """
         return next((entry for name, entry in self.percentages.items() if fnmatchcase(path, name)), ())
 
@@ -138,20 +150,30 @@ class Datasets(Checked):
         """Return the paths that are related to a path.
 
         The related paths have the same number, are averages that contain it, or are the other parts of the averages.
+
+        Args:
+            path: the metric path.
         """
         groups = [{average, *wanted.paths} for average, wanted in self.averages.items()]
         linked = {path}.union(*(group for group in groups if path in group))
         return {self.one_name(name) for name in linked}
 
     def one_name(self, path: str) -> str:
-        """Return the first of all paths with the same number."""
+        """Return the first of all paths with the same number.
+
+        Args:
+            path: the metric path.
+        """
         return next((group[0] for group in self.same if path in group), path)
 
 
 def load_datasets(workflow: Path) -> Datasets:
     """Load datasets.yaml.
 
+    Args:
+        workflow: the folder of papers and scales.
+
     Raises:
-        BadInput: names a mistake.
+        BadInput: if the file is not valid.
     """
     return checked_yaml(workflow / "datasets.yaml", Datasets)
