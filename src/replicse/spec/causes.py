@@ -82,10 +82,10 @@ class Measured(Checked):
 class Cause(Checked):
     """A cause: description, symptoms, fix, test, and threads that report it.
 
-    `kinds`, `metrics` (suites) and `models` (parts of a model's name) specify the encoders that can have the cause; `facts`
-    are the relevant facts of a user. `threads` is a dict from threads to who confirmed the cause there; numbers of threads
-    in which the cause was only suspected are not effects of it. `checks` are variants of an evaluation, `protocols`
-    variants of a training that have the cause.
+    `kinds`, `metrics` (suites) and `models` (parts of a model's name) specify the encoders that can have the cause;
+    `facts` are the relevant facts of a user. `threads` is a dict from threads to who confirmed the cause there;
+    numbers of threads in which the cause was only suspected are not effects of it. `checks` are variants of an
+    evaluation, `protocols` variants of a training that have the cause.
     """
 
     id: Id

@@ -1,4 +1,4 @@
-"""Merge layers of data, and find the files that plain data name.
+"""Merge layers of dicts and models; find the files that dicts name.
 
 For example, the layer of a row is merged over the layer of a table.
 """
@@ -19,6 +19,13 @@ def merge_layers(base: Layer, override: Any) -> Layer:
     """Merge the keys that `override` sets into `base`.
 
     Dicts and models are merged, other values are replaced.
+
+    Args:
+        base: a dict or a model.
+        override: a dict or a model of the same kind.
+
+    Returns:
+        A new dict or model of the kind of `base`.
     """
     old, new = _entries(base), _entries(override)
     changed = {key: _merge_value(key, old.get(key), value) for key, value in new.items()}
@@ -38,7 +45,11 @@ def _entries(layer: Any) -> dict[str, Any]:
 
 
 def mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield every dict in plain data, outer dicts first."""
+    """Yield every dict in nested dicts and lists, outer dicts first.
+
+    Args:
+        value: JSON-like data.
+    """
     if isinstance(value, Mapping):
         yield value
         value = list(value.values())
@@ -48,9 +59,12 @@ def mappings(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def named_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the files of the data root that dicts name, sorted.
+    """Return the files of the data root in dicts, sorted.
 
-    Parts of datasets of the hub are not included.
+    Parts of hub datasets are not included.
+
+    Args:
+        values: dicts, such as the recipes of corpora.
     """
     files: set[str] = set()
     for recipe in values:
@@ -63,13 +77,14 @@ def named_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def workspace_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the files of the working directory that dicts name, sorted.
+    """Return the files of the working directory in dicts, sorted.
 
-    Only dicts that describe a corpus are used.
+    Args:
+        values: dicts; only descriptions of a corpus are used.
     """
     return sorted({recipe["file"] for recipe in values if _is_in_workspace(recipe)})
 
 
 def _is_in_workspace(recipe: Mapping[str, Any]) -> bool:
-    """Return whether plain data describe a corpus of the working directory."""
+    """Return whether a dict describes a corpus of the working directory."""
     return getattr(CorpusFormat.known().get(str(recipe.get("format"))), "in_workspace", False)

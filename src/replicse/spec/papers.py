@@ -1,4 +1,4 @@
-"""Papers as data.
+"""Load papers.
 
 A paper has tables and figures, recipes of runs, claims, protocols, and reported numbers.
 """
@@ -43,8 +43,8 @@ class About(Checked):
 
     Papers are sorted by year and key; `first` marks the paper that the others build on. `order` is the order of the
     items, `elsewhere` the names of other places with reported numbers. `precision` is the precision of training, if
-    code or text states it; `poolers` are the names of poolings in the evaluation script; `coverage` is a sentence
-    for the report on numbers of the paper that are not transcribed.
+    code or text states it; `poolers` are the names of poolings in the evaluation script; `coverage` is a sentence for
+    the report on numbers of the paper that are not transcribed.
     """
 
     title: Text
@@ -88,7 +88,7 @@ class Sets(Checked):
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: the data in a folder."""
+    """A paper, loaded from a folder."""
 
     key: str
     folder: Path
@@ -108,7 +108,7 @@ class Paper:
 
     @cached_property
     def deviations(self) -> dict[str, str]:
-        """Return the sections of deviations.md by their second-level headings."""
+        """Return a dict from headings of deviations.md to sections."""
         path = self.folder / "deviations.md"
         sections: dict[str, list[str]] = {}
         current: list[str] = []
@@ -123,8 +123,14 @@ class Paper:
 def load_paper(folder: Path) -> Paper:
     """Load the paper in a folder.
 
+    Args:
+        folder: the folder, whose name is the key of the paper.
+
+    Returns:
+        The paper.
+
     Raises:
-        BadInput: names file, row and key of the first mistake.
+        BadInput: if a file is not valid; the error names file, row and key.
     """
     if not PAPER_KEY.fullmatch(folder.name):
         raise BadInput(
@@ -177,13 +183,14 @@ def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]
 
     Args:
         workflow: the folder of papers and scales.
-        plugins: plug-ins of the config, in addition to the plug-ins that are installed or in the workspace.
+        plugins: plug-ins of the config, in addition to installed plug-ins and plug-ins of the workspace. Default:
+            empty.
 
     Returns:
-        The papers by key, sorted.
+        A dict from keys to papers, sorted.
 
     Raises:
-        BadInput: if a paper is not valid or lacks paper.yaml.
+        BadInput: if a paper is not valid or paper.yaml does not exist.
     """
     use_all_plugins(plugins, workflow)
     for file in looked_up(workflow, "papers/*/*"):
@@ -274,7 +281,12 @@ def _check_range(printed: Reported, column: AnyColumn, path: str, location: str)
 def printed_in(papers: Mapping[str, Paper], cell: CellId) -> Reported | None:
     """Return the reported number of a cell.
 
-    The cell is in a table, a figure or the running text. Returns None if it has no reported number.
+    Args:
+        papers: a dict from keys to papers.
+        cell: the cell of a table, a figure or the running text.
+
+    Returns:
+        The reported number; None if the cell has no reported number.
     """
     item = papers[cell.paper].items.get(cell.item_name)
     place = item.place_of(cell) if item else None
@@ -285,7 +297,7 @@ def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCol
     """Return the reported number of a cell.
 
     Args:
-        papers: the papers by key.
+        papers: a dict from keys to papers.
         item: the item of the cell.
         row: the row.
         column: the column.
@@ -307,7 +319,17 @@ def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCol
 def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
     """Return the reported number that a difference subtracts.
 
-    Returns None for other columns.
+    Args:
+        papers: a dict from keys to papers.
+        item: the item of the cell.
+        row: the row.
+        column: the column.
+
+    Returns:
+        The reported number; None for other columns.
+
+    Raises:
+        BadInput: if the column names an item, row or column that does not exist.
     """
     if column.kind != "difference":
         return None

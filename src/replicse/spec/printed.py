@@ -62,24 +62,32 @@ class Rounded:
         return _exact(self.half_digit)
 
     def text(self, value: Fraction) -> str:
-        """Format another number with as many decimals as this number."""
+        """Format another number with as many decimals as this number.
+
+        Args:
+            value: the other number.
+        """
         unit = 2 * self.half
         decimals = max(0, round(-math.log10(unit)))
         return f"{float(round(value / unit) * unit):.{decimals}f}"
 
     def agrees(self, other: "Rounded") -> bool:
-        """Return whether the coarser of two numbers is a rounding of the other."""
+        """Return whether two numbers are equal within their rounding."""
         return abs(self.exact - other.exact) <= max(self.half, other.half)
 
     def share_of(self, items: int) -> bool:
-        """Return whether this percentage is an integer number of `items`."""
+        """Return whether this percentage is an integer number of items.
+
+        Args:
+            items: the total number of items.
+        """
         nearest_count = round(self.exact * items / 100)
         return abs(Fraction(100 * nearest_count, items) - self.exact) <= self.half
 
 
 @dataclass(frozen=True)
 class PrintedNumber(Rounded):
-    """A number as a paper prints it.
+    """A reported number as a paper formats it.
 
     `sd` is the standard deviation after `±` as a string, or empty.
     """
@@ -106,8 +114,8 @@ class Spread(NamedTuple):
 class Reported(Checked):
     """A reported cell: value as a string, place, note, statistic over runs.
 
-    `statistic` is `single` for one run, the default. `sd` is the published standard deviation over `seeds` runs of one
-    laboratory; only such a spread is used for other cells.
+    `statistic` is `single` by default, the value of one run. `sd` is the published standard deviation over `seeds`
+    runs of one laboratory; only such a spread is used for other cells.
     """
 
     value: str
@@ -131,9 +139,13 @@ class Reported(Checked):
 
 @cache
 def parse_number(text: str) -> PrintedNumber | None:
-    """Parse a reported number: 82.5, 3e-5, 110M, 1,500, 75.1 ± 0.8.
+    """Parse a reported number.
 
-    Returns None for other strings.
+    Args:
+        text: a string such as "82.5", "3e-5", "110M", "1,500" or "75.1 ± 0.8".
+
+    Returns:
+        The number; None if the string is not a number.
     """
     match = PRINTED.fullmatch(text.strip())
     if not match or not (match["whole"] or match["fraction"]):
@@ -152,14 +164,17 @@ def parse_number(text: str) -> PrintedNumber | None:
 def read_reported(path: Path) -> dict[CellId, Reported]:
     """Load the reported.csv of a paper.
 
-    The optional fields `statistic,q,seeds,sd` after the seven fields of the contract describe the statistic over runs.
-    A value such as 75.11 ± 0.84 is a mean with a standard deviation; it needs the number of seeds.
+    The optional fields `statistic,q,seeds,sd` after the seven required fields describe the statistic over runs. A
+    value such as 75.11 ± 0.84 is a mean with a standard deviation; it requires the number of seeds.
+
+    Args:
+        path: the path of reported.csv; the folder is the key of the paper.
 
     Returns:
-        The reported numbers by cell.
+        A dict from cells to reported numbers.
 
     Raises:
-        BadInput: names the line of a mistake.
+        BadInput: if a line is not valid; the error names the line.
     """
     result: dict[CellId, Reported] = {}
     for line, entry in numbered_rows(path):

@@ -37,10 +37,11 @@ class Change(Vary):
 class Protocol(Checked):
     """A variant of a paper.
 
-    `cells` names the rows that it may explain, by item, or single cells as `row/column`. `evidence` is the place of the
-    difference. `stages` names recipes: their runs in a chain of training are changed; by default the last run, which is
-    evaluated. `as_run` means that the released code runs the variant; the protocol `as-run` combines all such variants.
-    `in_table` names items that show the variant below their rows; other items run it only if they are adjudicated.
+    `cells` is a dict from items to the rows that it may explain, or to single cells as `row/column`. `evidence` is the
+    place of the difference. `stages` lists recipes: their runs in a chain of training are changed; by default the last
+    run, which is evaluated. `as_run` means that the released code uses the variant; the protocol `as-run` combines all
+    such variants. `in_table` lists items that show the variant below their rows; other items run it only if they are
+    adjudicated.
     """
 
     id: Id
@@ -61,7 +62,10 @@ class Protocol(Checked):
     def applies(self, item: str, row: str, column: str = "") -> bool:
         """Return whether the variant may explain a cell of an item.
 
-        Without a column, returns whether it may explain any cell of the row.
+        Args:
+            item: the name of the item.
+            row: the id of the row.
+            column: the id of the column. Default: empty, for any cell of the row.
         """
         named = self.cells.get(item, ())
         if named == "all" or row in named or f"{row}/{column}" in named:
@@ -74,12 +78,13 @@ def load_protocols(
 ) -> tuple[Protocol, ...]:
     """Load the protocols of a paper.
 
-    Returns an empty tuple if the file does not exist.
-
     Args:
-        file: `protocols.yaml`.
-        items: the items of the paper by name.
-        recipes: the names of the recipes.
+        file: the path of `protocols.yaml`.
+        items: a dict from names to items of the paper.
+        recipes: the names of the recipes. Default: empty.
+
+    Returns:
+        The protocols; empty if the file does not exist.
 
     Raises:
         BadInput: if a protocol names an item, row, column or recipe that does not exist.

@@ -64,9 +64,9 @@ class Facts(Checked):
 class SourceSetting(Checked):
     """A setting of a source, compared with the setting of the reported number.
 
-    `as` is `printed`, or a protocol of the paper. Otherwise `differs` contains the facts that differ, and `other` short
-    sentences on differences without a fact in `replicse diagnose`. `encoder` is whether a released checkpoint was
-    evaluated or an encoder trained again; `read_off` is the form of the values in the source.
+    `as` is `printed`, or a protocol of the paper. Otherwise `differs` contains the facts that differ, and `other`
+    short sentences on differences without a fact in `replicse diagnose`. `encoder` is whether a released checkpoint
+    was evaluated or an encoder trained again; `read_off` is the form of the values in the source.
     """
 
     encoder: Literal["released", "retrained"]
@@ -98,7 +98,7 @@ class SourceSetting(Checked):
 class Source(Checked):
     """A repository or thread with values that the authors measured.
 
-    `code` is the code that they ran.
+    `code` describes the code with which they were measured.
     """
 
     who: Text
@@ -134,7 +134,7 @@ class Source(Checked):
         """Return the address of a file of the repository, or of the thread.
 
         Args:
-            place: A path at the commit of the source, `COMMIT:path` for another commit, or a comment of the thread.
+            place: a path at the commit of the source, `COMMIT:path` for another commit, or a comment of the thread.
         """
         if self.thread:
             return self.url
@@ -142,7 +142,11 @@ class Source(Checked):
         return f"https://github.com/{self.repository}/blob/{commit}/{path}".replace(" ", "%20")
 
     def locate(self, place: str) -> tuple[str, str]:
-        """Return commit and path of a place in the repository."""
+        """Return commit and path of a place in the repository.
+
+        Args:
+            place: a path at the commit of the source, or `COMMIT:path` for another commit.
+        """
         other = OTHER_COMMIT.fullmatch(place)
         return (other["commit"], other["path"]) if other else (str(self.commit), place)
 
@@ -181,7 +185,8 @@ class Record(Checked):
     def of_cell(self, cell: CellId) -> tuple[SourceReading, ...]:
         """Return the readings of a cell for any protocol.
 
-        Readings may omit the metric.
+        Args:
+            cell: the cell; readings may omit the metric.
         """
         described = cell.described
         return (*self._by_cell.get(described.short, ()), *self._by_cell.get(str(described), ()))
@@ -211,6 +216,9 @@ def load_record(workflow: Path) -> Record:
 
     A source of the workspace replaces the workflow's source of the same name.
 
+    Args:
+        workflow: the folder of papers and scales.
+
     Returns:
         The record; empty without sources.
 
@@ -236,9 +244,14 @@ def check_record(record: Record, papers: Mapping[str, Paper]) -> None:
 
     A possible value is in the range of the metric.
 
+    Args:
+        record: the record.
+        papers: a dict from keys to papers.
+
     Raises:
-        BadInput: if a cell does not exist, a value is outside of its metric's range, or a setting names an unknown
-            pooling or a protocol that the paper of the cell does not have. Names the file and the line or key.
+        BadInput: if a cell does not exist, a value is outside of its metric's range, or a setting has an unknown
+            pooling or a protocol that the paper of the cell does not have. The error names the file and the line or
+            key.
     """
     for source in record.sources.values():
         _check_poolings(source)

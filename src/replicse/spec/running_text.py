@@ -56,7 +56,12 @@ class NumberInText(Checked):
 def numbers_in_text(names: CellNames, datasets: Datasets) -> dict[CellId, NumberInText]:
     """Return the explanation of each number of the running texts.
 
-    Names in formulas are full names.
+    Args:
+        names: the names of the cells of all papers.
+        datasets: the sizes of datasets.
+
+    Returns:
+        A dict from cells to explanations; names in formulas are full names.
 
     Raises:
         BadInput: if a number has no entry or two, or an entry names a number, cell, size or claim that does not exist.

@@ -1,4 +1,4 @@
-"""Scales: the definitions of the papers' symbolic names.
+"""Load scales: the definitions of the papers' symbolic names.
 
 Symbolic names are bert-base, wiki or one epoch, for example.
 """
@@ -37,7 +37,7 @@ WORKSPACE = Path("scales")  # the folder of the workspace's own scales
 class OfAnotherScale(BadInput):
     """The error for a name that only a scale of the workspace defines.
 
-    The item with the name belongs to that scale.
+    The item with the name belongs to this other scale.
     """
 
 
@@ -48,12 +48,12 @@ def _as_list(value: object) -> object:
 class Scale(Checked):
     """A scale: backbones, tokenizers, corpora, and adjustments of runs.
 
-    The adjustments fit runs to the size of the scale. `adjust` does not change values that a paper of the workspace
-    writes, and `grids` and `draws` do not limit the searches, unless a scale of the workspace sets these keys.
+    The adjustments fit runs to the size of the scale. `adjust` does not change values in a paper of the workspace, and
+    `grids` and `draws` do not limit its searches, unless a scale of the workspace sets these keys.
 
     `cost` is a device or several, the default first. `weights` is the size in bytes of encoders of the hub whose size
-    does not follow from their name. `precision: papers` trains the runs of each paper in the precision of the paper, by
-    default fp32. A grid tries only the values in `grids`; only the first `draws` jobs of a random search are run. An
+    does not follow from their name. `precision: papers` trains the runs of each paper in the precision of the paper,
+    by default fp32. A grid uses only the values in `grids`; only the first `draws` jobs of a random search are run. An
     item with a search of more jobs than `largest_search` is left out of a study that does not name it.
     """
 
@@ -102,6 +102,9 @@ class Scale(Checked):
     def suite_options(self, name: str) -> SuiteOptions:
         """Return the options of a suite.
 
+        Args:
+            name: the name of the suite.
+
         Raises:
             BadInput: if a required option is missing.
         """
@@ -110,10 +113,10 @@ class Scale(Checked):
     def check_name(self, location: str, suite: str, name: str, metric: str) -> None:
         """Check that the options of a suite contain a name.
 
-        An evaluation set must also have the metric of the cell.
+        An evaluation set should also have the metric of the cell.
 
         Args:
-            location: the place that errors name.
+            location: the location in error messages.
             suite: the suite.
             name: the name of a task or set in the options.
             metric: the metric of the cell.
@@ -171,18 +174,28 @@ class Scale(Checked):
         return self
 
     def corpus(self, name: str, location: str) -> dict[str, Any]:
-        """Return the recipe of a corpus under the symbolic name.
+        """Return the recipe of a corpus with the symbolic name, as a dict.
 
         Expected rows are not included.
+
+        Args:
+            name: the name in the scale.
+            location: the location in error messages.
+
+        Raises:
+            BadInput: if the scale has no such corpus.
         """
         recipe = self.named("corpora", name, location).plain()
         kept = {key: entry for key, entry in recipe.items() if key not in ("rows", "about")}
         return {"name": name.rpartition("/")[2], **kept}
 
     def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the recipe of a corpus with expected rows.
+        """Return the recipe of a corpus with expected rows, as a dict.
 
         Expected rows are not part of the id of a run.
+
+        Args:
+            recipe: a dict that `corpus` has returned.
         """
         keys = [key for key in self.corpora if key.rpartition("/")[2] == recipe["name"]]
         if len(keys) > 1:  # corpora of several papers
@@ -190,7 +203,11 @@ class Scale(Checked):
         return {**recipe, **self.corpora[keys[0]].plain()}
 
     def pinned(self, lock: Lock) -> Self:
-        """Return the scale with datasets of the hub at the commits of a lock."""
+        """Return the scale with hub datasets at locked commits.
+
+        Args:
+            lock: the lock.
+        """
         return self.model_copy(
             update={kind: _pinned(getattr(self, kind), lock) for kind in ("corpora", "options")}
         )
@@ -198,12 +215,24 @@ class Scale(Checked):
     def rows(self, name: str) -> int | None:
         """Return the expected number of rows of a corpus.
 
-        Returns None if the scale does not state it.
+        Args:
+            name: the name in the scale.
+
+        Returns:
+            The rows; None if the scale does not specify them.
         """
         return self.corpora[name].rows if name in self.corpora else None
 
     def tokenizer(self, name: str, location: str) -> dict[str, Any]:
-        """Return the recipe of a tokenizer with the recipe of the corpus."""
+        """Return the recipe of a tokenizer, including the corpus, as a dict.
+
+        Args:
+            name: the name in the scale.
+            location: the location in error messages.
+
+        Raises:
+            BadInput: if the scale has no such tokenizer or corpus.
+        """
         recipe = {"lowercase": True, **self.named("tokenizers", name, location).plain()}
         if "corpus" in recipe:
             recipe["corpus"] = self.corpus(recipe["corpus"], location)
@@ -214,12 +243,12 @@ class Scale(Checked):
 
         Args:
             kind: `backbones`, `corpora`, `tokenizers`, `released` or `vectors`.
-            name: the name.
-            location: the place that errors name.
+            name: the name of the entry.
+            location: the location in error messages.
 
         Raises:
             OfAnotherScale: if only scales of the workspace have the entry.
-            BadInput: if no scale has the entry; names the most similar entry.
+            BadInput: if no scale has the entry; the error suggests the most similar name.
         """
         entries = getattr(self, kind)
         if name in entries:
@@ -234,13 +263,15 @@ class Scale(Checked):
     def recipe(self, paper: str, name: str) -> str:
         """Return the name of the recipe that replaces a paper's recipe.
 
-        The default is the same name.
+        Args:
+            paper: the key of the paper.
+            name: the recipe, which is also the default result.
         """
         return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
 
 
 def _pinned(value: Any, lock: Lock) -> Any:
-    """Return corpora, or plain data with corpora, at the commits of a lock."""
+    """Return corpora, or dicts with corpora, at the commits of a lock."""
     if isinstance(value, Corpus):
         return value.pinned(lock.revision)
     if not isinstance(value, Mapping):
@@ -255,10 +286,10 @@ def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
 
     Args:
         path: the file.
-        files: the files of all scales by name; default: the scales in the same folder.
+        files: a dict from names to the files of all scales. Default: the scales in the same folder.
 
     Raises:
-        BadInput: if the file is not valid; names file and key.
+        BadInput: if the file is not valid; the error names file and key.
     """
     beside = files or {file.stem: file for file in sorted(path.parent.glob("*.yaml"))}
     document, own = _document(path, beside, (path.stem,))
@@ -272,13 +303,13 @@ def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
 
 
 def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
-    """Return a scale's merged document, and keys that the workspace sets.
+    """Return a scale's merged dict, and the keys that the workspace sets.
 
-    The document is merged over the scale that it extends.
+    The dict is merged over the scale that it extends.
 
     Args:
         path: the file.
-        files: the files of all scales by name.
+        files: a dict from names to the files of all scales.
         above: the scales that extend this scale.
     """
     document = read_yaml(path)
