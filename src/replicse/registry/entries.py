@@ -1,6 +1,6 @@
 """The base of all registered parameters.
 
-A class below a base is an entry of the registry if it specifies one name.
+A class below a base is an entry of the registry if it specifies a single name.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,6 +32,11 @@ class Entry(Checked):
     Literal of one name is the entry of this name; other subclasses share fields between entries.
     `implementation` is `module:name` of the code that uses the parameters. By default it is the function of the
     entry's name in the module `home`; for an entry of a plug-in, in the plug-in's own module.
+
+    Example:
+        class Hinge(TermParameters):
+            term: Literal["hinge"]
+            margin: Positive = 0.1
     """
 
     key: ClassVar[str]
@@ -98,7 +103,10 @@ class Entry(Checked):
         return _discriminated(cls.key, *cls.known().values()).validate_python(value)
 
     def made_by(self) -> Any:
-        """Import the function or class that the parameters are for.
+        """Import the function or class that uses the parameters.
+
+        Returns:
+            The object at `implementation`.
 
         Raises:
             BadInput: If the import of a plug-in's code fails.
@@ -118,7 +126,7 @@ class Entry(Checked):
         """Return a validator of changed parameters by entry name.
 
         Args:
-            what: The word for an entry in errors, such as "term".
+            what: The word for an entry in error messages, such as "term".
         """
 
         def check(value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -136,8 +144,8 @@ class Entry(Checked):
         """Return a function that validates JSON-like data as an entry.
 
         Args:
-            part: The name of the data in errors.
-            where: The location in errors, unless the function gets another one.
+            part: The name of the data in error messages, such as "corpus".
+            where: The location in error messages, unless the function gets another one.
         """
         fields: dict[str, Any] = {part: (cls, ...)}
         document = create_model(part, __base__=Checked, **fields)

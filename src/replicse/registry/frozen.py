@@ -22,9 +22,9 @@ class FrozenModel(Checked):
     """An encoder that a term uses and never trains.
 
     A term declares it with a field of this type. A file specifies it as a `backbone` or a `released` checkpoint
-    of the scale, or by `use`: the last checkpoint of another recipe's run with the same seed. The defaults of
-    `pooling` and `checkpoint` are the ones with which it was trained or released. The compiler replaces the
-    name with a `folder`, which is written as a plain string if no other key is set.
+    of the scale, or by `use`: the last checkpoint of another recipe's run with the same seed. The default
+    `pooling` and `checkpoint` are the settings with which the encoder was trained or released. The compiler
+    replaces the name with a `folder`, which is serialised as a plain string if no other key is set.
     """
 
     backbone: Id | None = None
@@ -64,12 +64,23 @@ class FrozenModel(Checked):
         return self.backbone or self.released or self.use or self.folder or ""
 
     def of_paper(self, paper: str) -> Self:
-        """Return the model with the recipe prefixed by the paper that names it."""
+        """Return the model with the full name of the recipe.
+
+        Args:
+            paper: The key of the paper that uses the recipe, the default paper of the name.
+        """
         return self.replace(use=f"{paper}/{self.use}") if self.use and "/" not in self.use else self
 
 
 def frozen_models(part: object) -> list[FrozenModel]:
-    """Return the frozen models anywhere in validated data such as a term."""
+    """Return the frozen models in validated data, such as a term.
+
+    Args:
+        part: A model, or a tuple or dict of models.
+
+    Returns:
+        A list in the order of the fields.
+    """
     models: list[FrozenModel] = []
 
     def note(model: FrozenModel) -> FrozenModel:
@@ -83,7 +94,12 @@ def frozen_models(part: object) -> list[FrozenModel]:
 def with_frozen(part: Any, change: Callable[[FrozenModel], FrozenModel]) -> Any:
     """Return validated data with each frozen model changed.
 
-    Returns the same object if it contains no frozen model.
+    Args:
+        part: A model, or a tuple or dict of models.
+        change: A function that returns the new model.
+
+    Returns:
+        The changed data; the same object if it contains no frozen model.
     """
     if isinstance(part, FrozenModel):
         return change(part)

@@ -1,8 +1,8 @@
 """Load plug-ins of papers, workspaces and installed packages.
 
 A plug-in is the file `method.py` of a paper's folder, a Python file, a folder with `__init__.py`, or an entry
-point of the group `replicse.plugins`. It adds the entries that the modules define, the suites in the dict
-`SUITES` and the families of encoders in the dict `FAMILIES`. It is versioned as one unit: a change to any line
+point of the group `replicse.plugins`. It adds the entries in the modules, the suites in the dict `SUITES` and
+the families of encoders in the dict `FAMILIES`. A plug-in is versioned as one unit: a change to any line
 re-runs everything that uses it.
 
 The modules of a paper's folder belong to the package `papers.<paper>`: `papers.mine.method`, and the modules
@@ -70,7 +70,7 @@ class Plugin:
         return self.place / ("method.py" if self.method else "__init__.py")
 
     def record(self) -> dict[str, str]:
-        """Return the description for a provenance file."""
+        """Return the description of the plug-in for a provenance file."""
         version = {"version": self.version} if self.version else {}
         return {"name": self.name, "sha256": self.sha256, **version}
 
@@ -83,7 +83,7 @@ def use_plugins(names: Iterable[str], workflow: Path | None = None) -> None:
     Args:
         names: The names of the plug-ins.
         workflow: The workflow whose papers' methods are loaded, after the package's papers and before the
-            workspace's; default: the workflow of this process.
+            workspace's. Default: the workflow of this process.
 
     Raises:
         BadInput: If a plug-in does not exist or cannot be imported, adds a name that already exists, or has an
@@ -117,7 +117,7 @@ def plugins_of(code: Iterable[str]) -> list[str]:
     """Return the names of the plug-ins that define some code.
 
     Args:
-        code: `module` or `module:name` of each piece of code. Papers' methods are skipped.
+        code: A list of `module` or `module:name`. Papers' methods are skipped.
     """
     known = current().plugins
     used = {known[unit] for unit in map(_unit, code) if unit in known}
@@ -125,17 +125,29 @@ def plugins_of(code: Iterable[str]) -> list[str]:
 
 
 def unit_of(code: str) -> str:
-    """Return the code to digest: for code of a plug-in, the entire plug-in."""
+    """Return the code to digest: for code of a plug-in, the entire plug-in.
+
+    Args:
+        code: `module` or `module:name`.
+    """
     return _unit(code) if _unit(code) in current().plugins else code
 
 
 def suite_code(suite: str) -> str:
-    """Return the module of a suite, or the plug-in that defines it."""
+    """Return the module of a suite, or the plug-in that defines it.
+
+    Args:
+        suite: The name of the suite.
+    """
     return current().homes.get(("SUITES", suite)) or current().suites[suite].module
 
 
 def family_code(family: str) -> str:
-    """Return the plug-in that defines a family of encoders, or ""."""
+    """Return the plug-in that defines a family of encoders, or "".
+
+    Args:
+        family: The name of the family.
+    """
     return current().homes.get(("FAMILIES", family), "")
 
 
@@ -274,7 +286,11 @@ def _tables(plugin: Plugin, registry: Registry) -> Iterator[dict[str, Any]]:
 
 
 def check_module(place: Path) -> None:
-    """Raise BadInput if another Python module has the name of a plug-in."""
+    """Raise BadInput if another Python module has the name of a plug-in.
+
+    Args:
+        place: The file or folder of the plug-in.
+    """
     other = find_spec(place.stem)
     own = place if place.is_file() else place / "__init__.py"
     if other and (not other.origin or Path(other.origin).resolve() != own.resolve()):

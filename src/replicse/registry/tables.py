@@ -18,7 +18,8 @@ class Table(CorpusFormat):
     """Your own table with a header: sentences, pairs or triplets.
 
     The keys of the roles specify the headings of their columns. `label` is the heading of a number: a class, a
-    grade or a score. `at` specifies by scale which rows are used there, instead of the keys next to it.
+    grade or a score. `at` is a dict from scales to the rows that are used there, instead of the keys next to
+    it.
     """
 
     in_workspace: ClassVar[bool] = True
@@ -54,11 +55,19 @@ class Table(CorpusFormat):
 
     @classmethod
     def labelled(cls, recipe: Mapping[str, Any]) -> bool:
-        """Return whether a heading of labels is specified."""
+        """Return whether a heading of labels is specified.
+
+        Args:
+            recipe: The recipe as a dict.
+        """
         return bool(recipe.get("label"))
 
     def at_scale(self, scale: str) -> Self:
-        """Return the corpus with the rows that a scale uses."""
+        """Return the corpus with the rows that a scale uses.
+
+        Args:
+            scale: The name of the scale.
+        """
         kept = self.at.get(scale)
         return self.replace(at={}, **(dict(kept) if kept else {}))
 

@@ -1,4 +1,4 @@
-"""Loss terms: parameters, views, and the passes that they cost."""
+"""Loss terms: parameters, views, and additional passes of the encoder."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, ClassVar, Literal, Self
@@ -20,9 +20,9 @@ class TermParameters(Entry):
     """Base of all terms: a name and a weight, which may follow a `schedule`.
 
     Other numbers of the term follow `schedules` by key: `{temperature: cosine}`. `implementation` is
-    `module:class` of the loss. The methods specify which views the term uses as vectors, and how many
-    additional passes per row it needs through an encoder of the run's size and through the frozen models (its
-    fields of type `FrozenModel`).
+    `module:class` of the loss. The methods return which views the term uses as vectors, and the number of
+    additional passes per row through an encoder of the run's size and through the frozen models (its fields of
+    type `FrozenModel`).
     """
 
     key: ClassVar[str] = "term"
@@ -55,21 +55,37 @@ class TermParameters(Entry):
         return self.of({**self.written(), **values}, f"schedules of term {self.term} at step {step + 1}")
 
     def weight_at(self, step: int, steps: int) -> float:
-        """Return the weight at a 0-based step."""
+        """Return the weight at a 0-based step.
+
+        Args:
+            step: The 0-based step.
+            steps: The number of steps of the training.
+        """
         return float(self.weight) * (self.schedule.factor(step, steps) if self.schedule else 1)
 
     def vector_views(self, count: int) -> Sequence[int]:
-        """Return which of `count` views the term uses as sentence vectors."""
+        """Return the views that the term uses as sentence vectors.
+
+        Args:
+            count: The number of views of the source.
+
+        Returns:
+            The 0-based numbers of the views. Default: all views.
+        """
         return range(count)
 
     def named_views(self) -> Iterable[int]:
-        """Return the views that the parameters name; the run must have them."""
+        """Return the views that the parameters specify; the run should have them."""
         return ()
 
     def momentum_views(self, count: int) -> Sequence[int]:
-        """Return which of `count` views it uses from the momentum encoder.
+        """Return the views that the term uses from the momentum encoder.
 
-        Most terms use none.
+        Args:
+            count: The number of views of the source.
+
+        Returns:
+            The 0-based numbers of the views. Default: empty.
         """
         return ()
 
@@ -77,18 +93,28 @@ class TermParameters(Entry):
         """Return the passes per row through an encoder of the run's size.
 
         The passes that compute the vectors are not included.
+
+        Args:
+            count: The number of views of the source.
+
+        Returns:
+            The number of passes. Default: 0.
         """
         return 0
 
     def frozen_passes(self, count: int) -> float:
         """Return the passes per row through each frozen model.
 
-        The default is one for each view.
+        Args:
+            count: The number of views of the source.
+
+        Returns:
+            The number of passes. Default: one for each view.
         """
         return len(self.vector_views(count))
 
     def missing(self) -> str:
-        """Return what must be added to the parameters, or "" if complete."""
+        """Return the missing parameters, or "" if there are none."""
         return ""
 
     def task_head(self) -> TaskHead | None:
@@ -96,7 +122,7 @@ class TermParameters(Entry):
         return None
 
     def reads_labels(self) -> bool:
-        """Return whether the term needs labels in the corpus."""
+        """Return whether the term requires labels in the corpus."""
         return self.task_head() is not None
 
 
@@ -149,7 +175,7 @@ class MaskedLanguageModellingParameters(TermParameters):
     in_place: bool = False
 
     def vector_views(self, count: int) -> Sequence[int]:
-        """Return no view: the term uses tokens, not vectors."""
+        """Return no view, because the term uses tokens instead of vectors."""
         return ()
 
     def passes(self, count: int) -> float:
