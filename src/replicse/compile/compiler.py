@@ -82,9 +82,12 @@ def compile_study(
             optional = isinstance(error, OfAnotherScale) and not only and not config.names(item.id)
             if error and not as_far_as_possible and not optional:
                 raise error
-    study.left_out.extend([] if only else [item.id for item in left_out])
-    wanted = [SIMCSE_DATA] if study.source == "hub" else []
-    study.unpinned.update(lock.unpinned([*wanted, *(part.path for part in hub_parts(study, outside(study)))]))
+    if not only:
+        study.left_out.extend(item.id for item in left_out)
+    wanted = [part.path for part in hub_parts(study, outside(study))]
+    if study.source == "hub":
+        wanted.append(SIMCSE_DATA)
+    study.unpinned.update(lock.unpinned(wanted))
     if not study.items and not (study.unplanned and as_far_as_possible):
         none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
         raise next(iter(study.unplanned.values()), none)
@@ -189,20 +192,23 @@ class Compiler:
                 operands.append(by_id[read])
             elif row in rows:
                 operands.append(self._cell(described(line.item, rows[row]), by_id[read].column))
-        ready = len(operands) == len(column.reads) and all(operand.jobs for operand in operands)
-        # A search has only the first seed, and so do derived cells. Cells without a seed combine with any seed.
-        trained = [operand.seeds for operand in operands if operand.seeds != (None,)]
-        seeds = min(trained, key=len, default=(None,))
+        seeds: tuple[int | None, ...] = ()
+        if len(operands) == len(column.reads) and all(operand.jobs for operand in operands):
+            # A search has only the first seed, and so do derived cells. Cells without a seed combine with any seed.
+            trained = [operand.seeds for operand in operands if operand.seeds != (None,)]
+            seeds = min(trained, key=len, default=(None,))
+        else:
+            operands = []
         return Cell(
             item=line.item,
             row=line.row,
             column=column,
             metric_path="",
             jobs=(),
-            seeds=seeds if ready else (),
+            seeds=seeds,
             reported=printed_of(self.study.papers, line.item, line.row, column),
             protocol=line.protocol,
-            operands=tuple(operands) if ready else (),
+            operands=tuple(operands),
         )
 
     def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:
@@ -253,8 +259,10 @@ class Compiler:
         self, paper: str, request: PlannedRequest, location: str
     ) -> tuple[Jobs, tuple[int | None, ...]]:
         """Resolve a request to encoders by seed, and the seeds or (None,)."""
-        # A search is run with one seed, as in the papers.
-        chosen = self.study.seeds[:1] if request.grid or request.draw else self.study.seeds
+        chosen = self.study.seeds
+        if request.grid or request.draw:
+            # A search is run with one seed, as in the papers.
+            chosen = chosen[:1]
         seeds = [Seeds(seed, seed) for seed in chosen]
         if request.backbone_seed is not None:
             seeds = [Seeds(seed, request.backbone_seed) for seed in chosen]
@@ -271,9 +279,12 @@ class Compiler:
 
     def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:
         """Check that the path of an argmax has a number in each run of a search."""
-        over = column.over
-        path = (over.jobs.shows if over and over.jobs else None) or ""
-        for encoder in chain.from_iterable(jobs) if path else ():
+        path = ""
+        if column.over and column.over.jobs:
+            path = column.over.jobs.shows or ""
+        if not path:
+            return
+        for encoder in chain.from_iterable(jobs):
             value = get_setting(self.study.run_of(encoder), path)
             if isinstance(value, int | float) and not isinstance(value, bool):
                 continue

@@ -81,7 +81,9 @@ class TimeEstimate:
         Returns:
             A dict with the count, the expected hours, the interval, and the parts without an estimate.
         """
-        interval = [self.hours.low, self.hours.high] if self.hours else None
+        interval = None
+        if self.hours:
+            interval = [self.hours.low, self.hours.high]
         left_out = {"unknown": self.unknown, "not_counted": self.not_counted}
         return {what: self.count, "hours": self.expected, "hours_interval": interval, **left_out}
 
@@ -214,8 +216,9 @@ def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
     size = sizes_of(run.init, sources)
     if steps is None or row is None or size is None:
         return None
-    every = run.selection.every
-    selected = DEV_SENTENCES * SENTENCE_TOKENS * (steps // every) if every else 0
+    selected = 0.0
+    if run.selection.every:
+        selected = DEV_SENTENCES * SENTENCE_TOKENS * (steps // run.selection.every)
     return steps * run.optimisation.rows_per_step * row + encoding_operations(size, selected)
 
 

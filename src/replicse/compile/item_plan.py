@@ -116,28 +116,23 @@ class ItemPlan:
         """Return the plan as a dict for the specification of a job."""
         groups: dict[tuple[tuple[str, ...], ...], int] = {}
         cells = [_describe_cell(cell, groups) for cell in self.planned]
-        facts = []
-        for cell in self.planned:
-            known = self.facts[cell.id]
-            facts.append(
-                {
-                    "precision": known.precision,
-                    "why_not_comparable": known.why_not_comparable,
-                    "spread": _describe_spread(known.spread),
-                }
-            )
+        facts = [_describe_facts(self.facts[cell.id]) for cell in self.planned]
+        encoders = [list(map(list, group)) for group in groups]
+        searched = {path: dict(values) for path, values in self.searched.items()}
+        depends = {run: list(others) for run, others in self.depends.items()}
+        readings = {name: dict(reading) for name, reading in self.readings.items()}
         return {
             "item": _without_requests(self.item),
             "scale": self.scale,
             "comparable": self.is_comparable,
             "embedded": self.is_embedded,
-            "encoders": [list(map(list, group)) for group in groups],
+            "encoders": encoders,
             "cells": cells,
             "facts": facts,
-            "searched": {path: dict(values) for path, values in self.searched.items()},
+            "searched": searched,
             "runs": dict(self.runs),
-            "depends": {run: list(others) for run, others in self.depends.items()},
-            "readings": {name: dict(reading) for name, reading in self.readings.items()},
+            "depends": depends,
+            "readings": readings,
             "own_sets": dict(self.own_sets),
             "variants": dict(self.variants),
             "deviations": self.deviations,
@@ -151,9 +146,6 @@ class ItemPlan:
         Args:
             document: the dict.
             location: the file in error messages.
-
-        Returns:
-            The plan.
 
         Raises:
             BadInput: if the item is not valid.
@@ -188,9 +180,6 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
     Args:
         study: the study.
         item: an item of the study.
-
-    Returns:
-        The plan of the item.
     """
     cells = tuple(study.cells[item.id])
     measured: list[Cell] = []
@@ -205,12 +194,15 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
                 setting = get_setting(study.run_of(encoder), path)
                 plain = setting.plain() if isinstance(setting, Checked) else setting
                 searched.setdefault(path, {})[encoder] = plain
-        for encoder in cell.encoders if cell.metric_path else ():
-            group = file_of(cell.metric_path)
+        if not cell.metric_path:
+            continue
+        group = file_of(cell.metric_path)
+        for encoder in cell.encoders:
             if group not in readings.setdefault(encoder, {}):
                 readings[encoder][group] = study.evaluated(encoder, group)
             if run := study.run_name(encoder):
                 runs[encoder] = run
+    depends = {run: study.depends[run] for run in sorted(study.chain(runs.values()))}
     return ItemPlan(
         item=item,
         scale=study.scale.name,
@@ -220,7 +212,7 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
         facts={cell.id: _know_cell(study, cell) for cell in cells},
         searched=searched,
         runs=runs,
-        depends={run: study.depends[run] for run in sorted(study.chain(runs.values()))},
+        depends=depends,
         readings=readings,
         own_sets=_list_own_sets(study, measured),
         variants=_variant_titles(study, item),
@@ -231,15 +223,15 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
 
 def _searched_paths(cell: Cell) -> list[str]:
     """Return the run paths that a cell's search changes or shows."""
-    over = cell.column.over.jobs if cell.column.over else None
-    if over is None:
+    over = cell.column.over
+    if over is None or over.jobs is None:
         return []
     request, _ = described(cell.item, cell.row).asks(cell.column)
     paths = [*(request.grid or {})]
     if request.draw:
         paths += request.draw.domains
-    if over.shows:
-        paths.append(over.shows)
+    if over.jobs.shows:
+        paths.append(over.jobs.shows)
     return list(dict.fromkeys(paths))
 
 
@@ -337,11 +329,21 @@ def _without_requests(item: Item) -> dict[str, Any]:
     return document
 
 
+def _describe_facts(facts: CellFacts) -> dict[str, Any]:
+    return {
+        "precision": facts.precision,
+        "why_not_comparable": facts.why_not_comparable,
+        "spread": _describe_spread(facts.spread),
+    }
+
+
 def _describe_spread(spread: Spread | None) -> list[float | None] | None:
     """Return a standard deviation and degrees of freedom; None if infinite."""
     if spread is None:
         return None
-    return [spread.sd, spread.degrees if math.isfinite(spread.degrees) else None]
+    if math.isinf(spread.degrees):
+        return [spread.sd, None]
+    return [spread.sd, spread.degrees]
 
 
 def _read_spread(document: Sequence[Any] | None) -> Spread | None:
@@ -377,9 +379,10 @@ def _read_cell(item: Item, document: Mapping[str, Any], groups: Sequence[Any]) -
     if place is None:
         raise BadInput(f"{cell_id}: the item in the specification has no such cell; run the study again")
     row, column = place
-    printed = {}
-    for name in ("reported", "subtracted"):
-        printed[name] = Reported.of(document[name], str(cell_id)) if name in document else None
+    printed: dict[str, Reported | None] = {"reported": None, "subtracted": None}
+    for name in printed:
+        if name in document:
+            printed[name] = Reported.of(document[name], str(cell_id))
     operands = tuple(_read_cell(item, operand, groups) for operand in document.get("operands", ()))
     return Cell(
         item=item,

@@ -181,6 +181,16 @@ def log_of(paths: Paths, stage: str, name: str = "") -> str:
     return "/".join([paths.logs, *filter(None, [stage, name])]) + ".log"
 
 
+def _prepared(paths: Paths, name: str) -> Iterator[str]:
+    for file in ENCODER:
+        yield paths.backbone(name, file)
+
+
+def _stored(paths: Paths, name: str) -> Iterator[str]:
+    for file in (STORE, TOKENS, OFFSETS):
+        yield paths.store(name, file)
+
+
 def _trained(paths: Paths, run: str) -> Iterator[str]:
     for which in CHECKPOINTS:
         yield f"{paths.run(run, which)}/{WEIGHTS}"
@@ -214,8 +224,8 @@ def _reported(paths: Paths, papers: Iterable[str], items: Iterable[str]) -> Iter
 _OUTPUTS: dict[str, Any] = {
     "data": lambda paths: [paths.data],
     "tokenizer": lambda paths, name: [paths.tokenizer(name)],
-    "backbone": lambda paths, name: [paths.backbone(name, file) for file in ENCODER],
-    "store": lambda paths, name: [paths.store(name, file) for file in (STORE, TOKENS, OFFSETS)],
+    "backbone": _prepared,
+    "store": _stored,
     "train": _trained,
     "evaluate": lambda paths, encoder, group: [paths.evaluation(encoder, group)],
     "geometry": lambda paths, encoder: [paths.evaluation(encoder, "trajectory")],

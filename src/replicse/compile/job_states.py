@@ -82,15 +82,17 @@ class JobStates:
         """
         job = self._maker.get(file)
         if file not in self._states:
-            if job is None or job.done:
-                state = "done" if Path(file).exists() else "waiting"
-            elif self.began(job):
-                state = "running" if self.running(job) else "failed"
-            else:
-                needed = {self.state(need) for need in job.inputs}
-                state = next((worse for worse in ("failed", "running") if worse in needed), "waiting")
-            self._states[file] = state
+            self._states[file] = self._find_state(file, job)
         return self._states[file]
+
+    def _find_state(self, file: str, job: Job | None) -> str:
+        """Return the state of a file that a job creates."""
+        if job is None or job.done:
+            return "done" if Path(file).exists() else "waiting"
+        if self.began(job):
+            return "running" if self.running(job) else "failed"
+        needed = {self.state(need) for need in job.inputs}
+        return next((worse for worse in ("failed", "running") if worse in needed), "waiting")
 
     def failed(self, file: str) -> tuple[Job, ...]:
         """Return the failed jobs because of which a file does not exist.

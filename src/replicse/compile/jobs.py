@@ -208,7 +208,9 @@ class _JobBuilder:
 
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
         """Yield a job for each group of suites, and a job for the trajectory."""
-        weights = () if encoder.source.vectors else (f"{self.study.encoder_folder(encoder)}/{ENCODER[0]}",)
+        weights = []
+        if not encoder.source.vectors:
+            weights.append(f"{self.study.encoder_folder(encoder)}/{ENCODER[0]}")
         families = self._families(encoder.source.run or "")
         for group, suites in self.study.groups(name).items():
             payload = self._describe_encoder(encoder) | self._describe_suites(name, suites)
@@ -262,7 +264,10 @@ class _JobBuilder:
             own = self.study.options(suite, [name])
             if own:
                 options[suite] = own
-        return {"suite": suites, "options": options} if options else {"suite": suites}
+        payload: dict[str, Any] = {"suite": suites}
+        if options:
+            payload["options"] = options
+        return payload
 
     def _count(self) -> Job:
         payload = describe_counts(self.study)
@@ -295,7 +300,9 @@ def _suite_modules(suites: Iterable[str]) -> set[str]:
 
 def _encoder_modules(encoder: Encoder) -> set[str]:
     """Return the code that loads an encoder and computes vectors."""
-    modules = {f"replicse.encoder.{'baselines.word_vectors' if encoder.source.vectors else 'sentence'}"}
+    modules = {"replicse.encoder.sentence"}
+    if encoder.source.vectors:
+        modules = {"replicse.encoder.baselines.word_vectors"}
     if encoder.postprocess:
         modules.add("replicse.encoder.baselines.fitted")
         if encoder.postprocess.fit != "target":

@@ -66,8 +66,9 @@ class Line:
             The request, and a string that is equal for equal requests.
         """
         layers = self.layers[column.id]
-        # Most columns of a line do not change the request.
-        key = column.id if self._is_special(column) else "", id(layers)
+        # Most columns of a line do not change the request, and share it.
+        own = column.id if self._is_special(column) else ""
+        key = own, id(layers)
         if key not in self._asked:
             request = merge_cell_request(self.item, column, layers, self.row)
             self._asked[key] = request, f"{self.item.paper} {request.model_dump_json(exclude_unset=True)}"

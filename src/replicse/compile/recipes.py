@@ -102,12 +102,16 @@ class Recipes:
         written = self.read(chain.paper, self.scale.recipe(chain.paper, use), chain.location)
         # A chain names recipes with their paper.
         stage = chain.stages.get(use.removeprefix(f"{chain.paper}/"))
-        changes = [(request, own), (stage, self.is_own(chain.paper))] if stage else [(request, own)]
+        changes: list[tuple[Request, bool]] = [(request, own)]
+        if stage:
+            changes.append((stage, self.is_own(chain.paper)))
         for change, is_own in changes:
             if isinstance(change, EncoderRequest) and change.run and chain.paper in self.papers:
                 run = with_own_corpora(change.run, self.papers[chain.paper], self.papers)
                 change = change.replace(run=run)
-            kept = merge_layers(written.own, change.run) if is_own and change.run else written.own
+            kept = written.own
+            if is_own and change.run:
+                kept = merge_layers(kept, change.run)
             written = Written(change_run(written.run, change, chain.location), kept)
         return written
 
@@ -128,8 +132,10 @@ class Recipes:
 
     @cached_property
     def _published(self) -> list[tuple[RunSpec, dict[str, Spread]]]:
+        if not self.scale.comparable:
+            return []
         # A spread in the paper replaces the spread in the record.
-        return [*self._recorded_spreads(), *self._printed_spreads()] if self.scale.comparable else []
+        return [*self._recorded_spreads(), *self._printed_spreads()]
 
     def _recorded_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
         """Yield the run and spread of each cell that others trained often."""

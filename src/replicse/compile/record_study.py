@@ -230,8 +230,10 @@ def _list_cells(
             found = readings.of_cell(empty)
             for protocol, several in found.items():
                 sources[str(several[0].cell.id)] = several
-                printed = several[0].setting.is_printed
-                cells[protocol].append(several[0].cell if printed else replace(empty, protocol=protocol))
+                cell = replace(empty, protocol=protocol)
+                if several[0].setting.is_printed:
+                    cell = several[0].cell
+                cells[protocol].append(cell)
             if AS_DESCRIBED not in found:
                 cells[AS_DESCRIBED].append(empty)
         yield from (*cells[AS_DESCRIBED], *cells[RELEASED])
@@ -255,14 +257,17 @@ def _source_cell(
     """Return a cell as a source measured it, readings with seeds first."""
     is_retrained = source.settings[setting_name].encoder == "retrained"
     ordered = sorted(readings, key=lambda reading: (reading.seed is None, reading.seed or 0))
-    # Several readings of a checkpoint count as a single value, the most precise reading.
-    counted = ordered if is_retrained else [min(ordered, key=lambda reading: reading.number.half_digit)]
+    counted = ordered
+    if not is_retrained:
+        # Several readings of a checkpoint count as a single value, the most precise reading.
+        counted = [min(ordered, key=lambda reading: reading.number.half_digit)]
     again = [reading for reading in ordered if reading not in counted]
     # Cells with the same readings have the same encoder names, so the names contain the source, not the cell.
     first = readings[0]
     _, item, row, column, *_ = first.cell.split("/")
-    own = [column] if _has_own_encoder(cell.row, cell.column) else []
-    stem = "/".join([first.source, setting_name, item, row, *own])
+    stem = "/".join([first.source, setting_name, item, row])
+    if _has_own_encoder(cell.row, cell.column):
+        stem += f"/{column}"
     jobs = []
     for number, reading in enumerate(counted, start=1):
         jobs.append((stem + _run_name(reading, number, len(counted)),))

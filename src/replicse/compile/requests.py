@@ -25,8 +25,9 @@ def merge_requests(*layers: EncoderRequest) -> PlannedRequest:
 
 
 def _put_over(below: PlannedRequest, above: EncoderRequest) -> PlannedRequest:
-    names_source = any(key in above.model_fields_set for key in SOURCES)
-    return merge_layers(below.without(*SOURCES) if names_source else below, above)
+    if any(key in above.model_fields_set for key in SOURCES):
+        below = below.without(*SOURCES)
+    return merge_layers(below, above)
 
 
 def merge_cell_request(

@@ -137,7 +137,9 @@ def requested_minutes(hours: float | None, needs: ScaleNeeds, attempt: int = 1) 
         needs: the resources of jobs in the scale.
         attempt: the number of the attempt; a retry requests this multiple of the minutes. Default: 1.
     """
-    minutes = needs.train_hours * 60 if hours is None else hours * TIMES * 60
+    minutes = needs.train_hours * 60.0
+    if hours is not None:
+        minutes = hours * TIMES * 60
     return min(max(LEAST_MINUTES, math.ceil(minutes)) * attempt, needs.longest_hours * 60)
 
 
@@ -174,7 +176,9 @@ def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, 
     if not (needs.full_suites and is_long(group)):
         return requested_minutes(hours, needs, attempt)
     most = max(suite.hours for suite in groups()[group]) * 60 * attempt
-    return min(requested_minutes(2 * hours, needs, attempt), most) if estimate else most
+    if estimate is None:
+        return most
+    return min(requested_minutes(2 * hours, needs, attempt), most)
 
 
 def store_minutes(rows: int | None, needs: ScaleNeeds, attempt: int = 1) -> int:
@@ -185,7 +189,8 @@ def store_minutes(rows: int | None, needs: ScaleNeeds, attempt: int = 1) -> int:
         needs: the resources of jobs in the scale.
         attempt: the number of the attempt. Default: 1.
     """
-    return requested_minutes(0.5 if rows is None else rows / STORE_ROWS / 60, needs, attempt)
+    hours = 0.5 if rows is None else rows / STORE_ROWS / 60
+    return requested_minutes(hours, needs, attempt)
 
 
 def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt: int = 1) -> int:
@@ -212,8 +217,10 @@ def evaluation_memory_mb(group: str, needs: ScaleNeeds, attempt: int = 1) -> int
         needs: the resources of jobs in the scale.
         attempt: the number of the attempt. Default: 1.
     """
-    suites = groups().get(group, []) if needs.full_suites else []
-    return max([Suite.memory, *(suite.memory for suite in suites)]) * attempt
+    memory = [Suite.memory]
+    if needs.full_suites:
+        memory += [suite.memory for suite in groups().get(group, [])]
+    return max(memory) * attempt
 
 
 def store_memory_mb(rows: int | None, attempt: int = 1) -> int:

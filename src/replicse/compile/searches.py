@@ -119,7 +119,8 @@ def search_change(values: Mapping[str, Any], location: str) -> EncoderRequest:
     change: dict[str, Any] = {}
     for name, value in values.items():
         *path, key = name.split(".")
-        inner = change.setdefault("vary" if path[0] == "terms" else "run", {})
+        layer = "vary" if path[0] == "terms" else "run"
+        inner = change.setdefault(layer, {})
         for part in path:
             inner = inner.setdefault(part, {})
         inner[key] = value

@@ -63,18 +63,7 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
     Raises:
         BadInput: if the config names a paper, item or row that does not exist.
     """
-    names = [item.id for paper in papers.values() for item in paper.items.values()]
-    rows, crossed = config.rows or {}, config.crossed or {}
-    check_names(f"{file}: rows", rows, names)
-    check_names(f"{file}: crossed", crossed, names)
-    check_names(f"{file}: adjudicate", () if config.adjudicate == "all" else config.adjudicate or (), names)
-    for key, several in (("rows", rows), ("crossed", crossed)):
-        for name, wanted in several.items():
-            ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
-            if not isinstance(wanted, Mapping):
-                check_names(f"{file}: {key}.{name}", wanted or [""], ids)
-            elif twice := next((each for each in wanted if each in ids), ""):
-                raise BadInput(f'{file}: {key}.{name}: the item has a row "{twice}"; name yours otherwise')
+    _check_rows(config, papers, file)
     chosen: Mapping[str, Names]
     if config.papers == "all":
         ordered = sorted(papers, key=lambda key: (not papers[key].about.first, papers[key].about.year, key))
@@ -90,11 +79,31 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
         check_names(f"{file}: papers.{key}", item_names, items)
         for name in item_names:
             item = items[name]
-            own = rows.get(item.id)
-            if isinstance(own, Mapping):
+            own = (config.rows or {}).get(item.id)
+            if own is None:
+                yield item
+            elif isinstance(own, Mapping):
                 yield item.with_own([own_row(key, row) for key, row in own.items()])
             else:
-                yield item if own is None else item.with_rows(own)
+                yield item.with_rows(own)
+
+
+def _check_rows(config: Config, papers: Mapping[str, Paper], file: str) -> None:
+    """Check items and rows in `rows`, `crossed` and `adjudicate`."""
+    names = [item.id for paper in papers.values() for item in paper.items.values()]
+    rows, crossed = config.rows or {}, config.crossed or {}
+    check_names(f"{file}: rows", rows, names)
+    check_names(f"{file}: crossed", crossed, names)
+    if config.adjudicate != "all":
+        check_names(f"{file}: adjudicate", config.adjudicate or (), names)
+    for key, several in (("rows", rows), ("crossed", crossed)):
+        for name, wanted in several.items():
+            paper, _, item = name.partition("/")
+            ids = [row.id for row in papers[paper].items[item].rows]
+            if not isinstance(wanted, Mapping):
+                check_names(f"{file}: {key}.{name}", wanted or [""], ids)
+            elif twice := next((each for each in wanted if each in ids), ""):
+                raise BadInput(f'{file}: {key}.{name}: the item has a row "{twice}"; name yours otherwise')
 
 
 def own_row(key: str, row: OwnRow) -> Row:

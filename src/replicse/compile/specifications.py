@@ -107,7 +107,8 @@ class Specifications:
             with_table: whether to check the table too. Default: False.
         """
         files = list(self.study.evaluation_files(self.study.items[item]))
-        files += [self.study.paths.item(item)] if with_table else []
+        if with_table:
+            files.append(self.study.paths.item(item))
         changed: set[str] = set()
         for file in files:
             job = self.maker[file]
@@ -265,7 +266,8 @@ def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]
             copy = pending.pop()
             specification = copy["specification"]
             file = folder / "jobs" / specification["stage"] / f"{specification['id']}.json"
-            changes[item] |= find_changes(copy, read_json(file)) if file.is_file() else set()
+            if file.is_file():
+                changes[item] |= find_changes(copy, read_json(file))
             if source_has_changed(source, specification):
                 changes[item].add("code")
             if specification["stage"] == "tabulate":
@@ -349,7 +351,7 @@ def describe_file(file: Path) -> dict[str, Any]:
     """
     size = file.stat().st_size
     hashed = size <= LARGEST_HASHED or file.suffix == ".json"
-    return {"bytes": size} | ({"sha256": sha256_of(file)} if hashed else {})
+    return {"bytes": size, "sha256": sha256_of(file)} if hashed else {"bytes": size}
 
 
 def is_as_written(evaluation: Path) -> bool:

@@ -234,7 +234,9 @@ class Study:
 
     def inits(self, init: Init) -> list[Init]:
         """Return the start of a run, then the start of each earlier run."""
-        return [init, *(self.inits(self.runs[init.run].init) if init.run else [])]
+        if not init.run:
+            return [init]
+        return [init, *self.inits(self.runs[init.run].init)]
 
     def tokenizer_file(self, init: Init) -> str:
         """Return the tokenizer file of a run that starts from `init`.
@@ -343,9 +345,11 @@ class Study:
             return {}
         if group == "trajectory":
             return {"encoder": self.paths.run(encoder.source.name), "pooling": encoder.pooling.spelling}
-        folder = "" if encoder.source.vectors else self.encoder_folder(encoder)
-        description: dict[str, Any] = {"encoder": folder}
-        description["vectors"] = encoder.source.words.plain() if encoder.source.words else None
+        description: dict[str, Any] = {"encoder": "", "vectors": None}
+        if not encoder.source.vectors:
+            description["encoder"] = self.encoder_folder(encoder)
+        if encoder.source.words:
+            description["vectors"] = encoder.source.words.plain()
         # The default pooling of an encoder is defined in the folder, which may not exist yet.
         if not isinstance(encoder.pooling, Own):
             description["pooling"] = encoder.pooling.spelling

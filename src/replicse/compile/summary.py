@@ -123,6 +123,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
     for key in study.studied:
         own = [item for item in every if item.paper == key]
         papers.append(summarise(key, study.papers[key].about.title, own))
+    released = [name for name, each in study.encoders.items() if each.source.hub]
     return Summary(
         study,
         cost.speed,
@@ -131,7 +132,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
         training=cost.training(study.runs),
         searched=cost.training(searched),
         not_searched=cost.training(study.runs.keys() - searched),
-        released=cost.evaluation([name for name, each in study.encoders.items() if each.source.hub]),
+        released=cost.evaluation(released),
         evaluation=cost.evaluation(study.encoders),
         gpu_bytes=cost.gpu_bytes,
         result_bytes=cost.saved_bytes(study.runs.keys() - list_discarded(study).keys()),

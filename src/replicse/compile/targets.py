@@ -64,7 +64,9 @@ def list_generated_files(study: Study) -> list[str]:
     Returns:
         A list of paths with a wildcard for the scale.
     """
-    return [f"results/{{scale}}/data/{file}" for file in FILES] if study.source == "embedded" else []
+    if study.source != "embedded":
+        return []
+    return [f"results/{{scale}}/data/{file}" for file in FILES]
 
 
 def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:

@@ -51,8 +51,9 @@ def validate_scales(
             elsewhere.setdefault(item, []).append(scale.name)
             if not isinstance(error, OfAnotherScale) or len(elsewhere[item]) == len(scales):
                 raise error
-        for problem in unchanged_variants(study) if scale.comparable else ():
-            raise BadInput(problem)
+        if scale.comparable:
+            for problem in unchanged_variants(study):
+                raise BadInput(problem)
     return elsewhere
 
 

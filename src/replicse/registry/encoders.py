@@ -14,7 +14,7 @@ from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry, NamedEntry
 from replicse.registry.registry import current
 
-MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
+MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); BERT has 512 position embeddings
 Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = get_args(Engine)
 # The families of the packed engine; other families use `transformers`.

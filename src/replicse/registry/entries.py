@@ -140,18 +140,18 @@ class Entry(Checked):
         return AfterValidator(check)
 
     @classmethod
-    def reader(cls, part: str, where: str) -> Callable[..., Any]:
+    def reader(cls, part: str, location: str) -> Callable[..., Any]:
         """Return a function that validates JSON-like data as an entry.
 
         Args:
             part: The name of the data in error messages, such as "corpus".
-            where: The location in error messages, unless the function gets another one.
+            location: The location in error messages, unless the function gets another one.
         """
         fields: dict[str, Any] = {part: (cls, ...)}
         document = create_model(part, __base__=Checked, **fields)
 
-        def read(values: object, where: str = where) -> Any:
-            return getattr(document.of({part: values}, where), part)
+        def read(values: object, location: str = location) -> Any:
+            return getattr(document.of({part: values}, location), part)
 
         return read
 

@@ -313,19 +313,19 @@ class View(Checked):
             return self
         return self.replace(augment=self.augment.replace(backbone=None, encoder=folder_of(name)))
 
-    def augmented(self, changes: Mapping[str, Any], where: str) -> Self:
+    def augmented(self, changes: Mapping[str, Any], location: str) -> Self:
         """Return the view with changed parameters of the augmentation.
 
         Args:
             changes: A dict from parameters to values; a view without an augmentation ignores it.
-            where: The location in error messages.
+            location: The location in error messages.
 
         Raises:
             BadInput: If a parameter is not valid.
         """
         if not self.augment or not changes:
             return self
-        return self.replace(augment=augmentation_of({**self.augment.written(), **changes}, where))
+        return self.replace(augment=augmentation_of({**self.augment.written(), **changes}, location))
 
 
 class RunOptions(Checked):

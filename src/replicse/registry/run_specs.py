@@ -51,9 +51,9 @@ def _terms_by_name(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     return terms
 
 
-def _given(part: Part | None, name: str, where: str) -> Part:
+def _given(part: Part | None, name: str, location: str) -> Part:
     if part is None:
-        raise BadInput(f"{where}: the run has no {name}; add it to its recipe")
+        raise BadInput(f"{location}: the run has no {name}; add it to its recipe")
     return part
 
 
@@ -179,44 +179,44 @@ class RunSpec(RunOptions):
             return value
         return {**value, "optimisation": {**options, "epochs": None}}
 
-    def start(self, where: str) -> InitSpec:
+    def start(self, location: str) -> InitSpec:
         """Return the source of the weights.
 
         Args:
-            where: The location in error messages.
+            location: The location in error messages.
 
         Raises:
             BadInput: If it is missing.
         """
-        return _given(self.init, "init", where)
+        return _given(self.init, "init", location)
 
-    def sources(self, where: str) -> tuple[SourceSpec, ...]:
+    def sources(self, location: str) -> tuple[SourceSpec, ...]:
         """Return the sources, starting with the run's own corpus.
 
         Args:
-            where: The location in error messages.
+            location: The location in error messages.
 
         Raises:
             BadInput: If corpus, views or objective are missing.
         """
         own = SourceSpec.model_construct(
-            corpus=_given(self.corpus, "corpus", where),
-            views=_given(self.views, "views", where),
-            objective=_given(self.objective, "objective", where),
+            corpus=_given(self.corpus, "corpus", location),
+            views=_given(self.views, "views", location),
+            objective=_given(self.objective, "objective", location),
         )
         return (own, *self.beside)
 
-    def definite(self, where: str, **parts: Any) -> Run:
+    def definite(self, location: str, **parts: Any) -> Run:
         """Return the run with names replaced by definite parts.
 
         Args:
-            where: The location in error messages.
+            location: The location in error messages.
             parts: The definite parts by key.
 
         Raises:
             BadInput: If a required part is missing.
         """
-        return Run.of({**self.entries(), **parts}, where)
+        return Run.of({**self.entries(), **parts}, location)
 
 
 AveragedRun.model_rebuild()
