@@ -134,8 +134,8 @@ class Compiler:
                 crossed.append(tuple(cell.jobs for cell in line_cells))
         if len(set(crossed)) < len(crossed):
             raise BadInput(
-                f"crossed names row {row.id} of {item.id}, but {self.study.scale.file} pre-trains nothing per seed that"
-                " it depends on; leave the row out"
+                f"crossed lists row {row.id} of {item.id}, but {self.study.scale.file} does not pre-train its backbones"
+                " for each seed; remove the row from crossed"
             )
         return cells
 
@@ -240,10 +240,12 @@ class Compiler:
         location = f"{line.item.file}: column {column.id}"
         if search and taken is None:
             raise BadInput(
-                f"{location}: row {line.row.id} is a search; say in over.jobs what is taken of its jobs"
+                f"{location}: row {line.row.id} is a search; set over.jobs to the statistic over its jobs"
             )
         if not search and taken is not None:
-            raise BadInput(f"{location}: over.jobs is given, but row {line.row.id} is no search")
+            raise BadInput(
+                f"{location}: over.jobs is set, but row {line.row.id} is not a search; remove over.jobs"
+            )
         if memo not in self._memo:
             self._memo[memo] = self._planned(line.item.paper, request, line.location(column))
         jobs, seeds = self._memo[memo]
@@ -305,7 +307,9 @@ class Compiler:
         """
         if run := self.study.run_of(encoder):
             return run
-        raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
+        raise BadInput(
+            f"{item.file}: a trajectory requires a run, but {encoder} is not trained; use a recipe for the row"
+        )
 
     def _keep(self, encoder: str, item: Item, figure: TrajectoryFigure) -> None:
         """Add the checkpoints of a trajectory to the run of an encoder."""

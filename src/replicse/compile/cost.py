@@ -69,7 +69,7 @@ class TimeEstimate:
         if self.unknown:
             others.append(f"{self.unknown} of unknown size")
         if self.not_counted:
-            others.append(f"what {', '.join(self.not_counted)} encode")
+            others.append(f"the texts of {', '.join(self.not_counted)}")
         return f"{self.interval}; not counted: {' and '.join(others)}" if others else self.interval
 
     def plain(self, what: str) -> dict[str, Any]:

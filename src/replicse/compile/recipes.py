@@ -218,7 +218,7 @@ def _list_layers(
     full = f"{home.key}/{short}"
     if full in below:
         circle = " like ".join((*below, full))
-        raise BadInput(f"{location}: recipe {full} is like itself ({circle}); break the circle")
+        raise BadInput(f"{location}: recipe {full} extends itself ({circle}); change one of the keys like")
     recipe = home.recipes[short]
     if recipe.init:
         recipe = recipe.replace(init=recipe.init.of_paper(home.key))

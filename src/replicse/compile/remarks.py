@@ -100,7 +100,7 @@ def shortened_runs(study: Study) -> Iterator[str]:
         if wanted and steps is not None and steps < wanted and location not in seen:
             seen.add(location)
             ends = f"optimisation.epochs ends the run after {steps:,} steps of {wanted:,}"
-            yield f"{location}: {ends} ({rows:,} rows of {corpus}); leave out epochs to make them all"
+            yield f"{location}: {ends} ({rows:,} rows of {corpus}); remove epochs to run all steps"
 
 
 def unlikely_settings(study: Study) -> Iterator[str]:
@@ -142,7 +142,7 @@ def printed_fractions(study: Study) -> Iterator[str]:
             if cell.column.kind != "score" or printed is None or limits is None or limits.high != 100:
                 continue
             if printed.number and 0 < abs(printed.number.value) <= 1:
-                yield f'{file}: {cell.id.short} prints "{printed.value}", but scores are x 100'
+                yield f'{file}: the value of {cell.id.short} is "{printed.value}"; multiply scores by 100'
 
 
 def _own_items(study: Study) -> list[Item]:

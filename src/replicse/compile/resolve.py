@@ -98,7 +98,7 @@ class Resolver:
         elif request.folder or request.hub:
             found = [Encoder(source=self._own(request, location), pooling=OWN)]
         else:
-            raise BadInput(f"{location}: the encoder names none of {', '.join(SOURCES)}")
+            raise BadInput(f"{location}: the encoder has no source; add one of {', '.join(SOURCES)}")
         encoders: dict[str, Encoder] = {}
         for encoder in found:
             encoder = self._apply_reading(encoder, request, paper, location)
@@ -171,7 +171,7 @@ class Resolver:
             return self._artefact(EncoderSource(hub=hub, revision=revision or None))
         folder = Path(named.folder).expanduser()
         if not folder.is_dir():
-            raise MissingData(f"{location}: no folder {folder} here; name one with an encoder")
+            raise MissingData(f"{location}: folder {folder} does not exist; use the folder of an encoder")
         return self._artefact(_in_folder(folder))
 
     def _artefact(self, source: EncoderSource) -> EncoderSource:
@@ -249,12 +249,12 @@ class Resolver:
             self.study.without_pooler.add(start.backbone)
             return
         elif before.trains_head:
-            problem = f"has a {before.head.kind} of other sizes"
+            problem = f"has a head {before.head.kind} with other sizes"
         else:
-            problem = "trains none (pooling.train cls-head does)"
+            problem = "trains no head (pooling.train: cls-head trains one)"
         raise BadInput(
-            f"{location}: init.keep_head is true, but the run of {start.name} {problem}; take it away"
-            " or fix that run"
+            f"{location}: init.keep_head is true, but the run of {start.name} {problem}; remove"
+            " keep_head or change that run"
         )
 
     def _selection(self, rule: SelectionRule, location: str) -> SelectionRule:
@@ -316,7 +316,9 @@ class Resolver:
         """Raise BadInput for a run that depends on itself, also through others."""
         if start in self._starts:
             how = "init from" if isinstance(start, InitSpec) else "the frozen model"
-            raise BadInput(f"{location}: the run starts from itself, by {how} {start.name}; break the circle")
+            raise BadInput(
+                f"{location}: the run depends on itself through {how} {start.name}; use another encoder there"
+            )
         self._starts.append(start)
         try:
             yield
@@ -327,7 +329,7 @@ class Resolver:
         """Return a source at this scale; frozen models are resolved later."""
         columns = self.scale.named("corpora", source.corpus, chain.location).columns
         for view in source.views:
-            problem = f'{chain.location}: a view reads column "{view.column}" of corpus {source.corpus}'
+            problem = f'{chain.location}: a view uses column "{view.column}" of corpus {source.corpus}'
             check_known(view.column, columns, problem)
         return RunSource.model_construct(
             corpus=self.scale.corpus(source.corpus, chain.location),

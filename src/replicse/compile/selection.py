@@ -71,7 +71,7 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
     else:
         chosen = config.papers
     if not any(chosen.values()):
-        raise BadInput(f"{file}: papers asks for no item; name one, or all")
+        raise BadInput(f"{file}: papers is empty; list at least one item, or use papers: all")
     check_names(f"{file}: papers", chosen, papers)
     for key, wanted_items in chosen.items():
         items = papers[key].items
@@ -103,7 +103,7 @@ def _check_rows(config: Config, papers: Mapping[str, Paper], file: str) -> None:
             if not isinstance(wanted, Mapping):
                 check_names(f"{file}: {key}.{name}", wanted or [""], ids)
             elif twice := next((each for each in wanted if each in ids), ""):
-                raise BadInput(f'{file}: {key}.{name}: the item has a row "{twice}"; name yours otherwise')
+                raise BadInput(f'{file}: {key}.{name}: the item has a row "{twice}"; rename your row')
 
 
 def own_row(key: str, row: OwnRow) -> Row:

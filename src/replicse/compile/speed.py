@@ -136,6 +136,4 @@ def speed_of(study: Study, device: str = "") -> Speed:
         if device.lower() in one.device.lower():
             return one
     names = "; ".join(one.device for one in measured)
-    raise BadInput(
-        f'no device "{device}" is known; there is {names}, and replicse benchmark measures this one'
-    )
+    raise BadInput(f'no device "{device}" is known; known: {names}. replicse benchmark measures this machine')

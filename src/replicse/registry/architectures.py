@@ -63,7 +63,9 @@ def size_in(folder: Path) -> tuple[int, int] | None:
     if not isinstance(config, dict):
         return None
     layers, width = _first_of(config, LAYERS), _first_of(config, WIDTHS)
-    return (layers, width) if isinstance(layers, int) and isinstance(width, int) else None
+    if not isinstance(layers, int) or not isinstance(width, int):
+        return None
+    return layers, width
 
 
 def _first_of(config: dict[str, Any], keys: tuple[str, ...]) -> Any:

@@ -190,7 +190,8 @@ class Nli(CorpusFormat):
     @property
     def columns(self) -> tuple[str, ...]:
         """Return the roles; `neutral` adds a second block of hard negatives."""
-        return ("anchor", "positive", "negative", *(["neutral"] if self.neutral else []))
+        roles = ("anchor", "positive", "negative")
+        return (*roles, "neutral") if self.neutral else roles
 
 
 class NliPairs(CorpusFormat):

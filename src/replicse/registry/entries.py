@@ -188,13 +188,17 @@ class NamedEntry(Entry):
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """Return the schema of a class; a base also accepts names."""
         schema = super().__get_pydantic_core_schema__(source, handler)
-        return no_info_before_validator_function(cls._spelt_out, schema) if "key" in vars(cls) else schema
+        if "key" not in vars(cls):
+            return schema
+        return no_info_before_validator_function(cls._spelt_out, schema)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
         """Return the JSON schema of a class; for a base, of all entries and names."""
         written = super().__get_pydantic_json_schema__(schema, handler)
-        return {"anyOf": [{"enum": [*cls.known()]}, written]} if "key" in vars(cls) else written
+        if "key" not in vars(cls):
+            return written
+        return {"anyOf": [{"enum": [*cls.known()]}, written]}
 
 
 @cache

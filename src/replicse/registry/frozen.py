@@ -69,7 +69,9 @@ class FrozenModel(Checked):
         Args:
             paper: The key of the paper that uses the recipe, the default paper of the name.
         """
-        return self.replace(use=f"{paper}/{self.use}") if self.use and "/" not in self.use else self
+        if not self.use or "/" in self.use:
+            return self
+        return self.replace(use=f"{paper}/{self.use}")
 
 
 def frozen_models(part: object) -> list[FrozenModel]:
@@ -108,7 +110,9 @@ def with_frozen(part: Any, change: Callable[[FrozenModel], FrozenModel]) -> Any:
         return part.replace(**changed) if changed else part
     if isinstance(part, tuple):
         changed = _changed_values(dict(enumerate(part)), change)
-        return tuple(changed.get(place, old) for place, old in enumerate(part)) if changed else part
+        if not changed:
+            return part
+        return tuple(changed.get(place, old) for place, old in enumerate(part))
     if isinstance(part, dict):
         changed = _changed_values(part, change)
         return {**part, **changed} if changed else part

@@ -37,8 +37,8 @@ from replicse.workspace import PACKAGE, looked_up, packaged, workflow_folder
 METHODS = "papers"  # the package of the papers' folders
 GROUP = "replicse.plugins"
 INSTALLED = f"{GROUP}:"  # before the name of an entry point
-REMEDY = "fix it, or take it out of plugins in config.yaml"
-GONE = "put it back, or take it out of plugins in config.yaml and what uses it out of the papers"
+REMEDY = "fix it, or remove it from plugins in config.yaml"
+GONE = "put it back, or remove it from plugins in config.yaml and from the papers that use it"
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def use_plugins(names: Iterable[str], workflow: Path | None = None) -> None:
     """
     before, wanted = current().plugins, _wanted(names, workflow or workflow_folder())
     # Importing and checking the methods of ten papers takes 0.1 s, which a job of a job server can skip.
-    if [vars(plugin) for plugin in before.values()] == [vars(plugin) for plugin in wanted.values()]:
+    if list(map(vars, before.values())) == list(map(vars, wanted.values())):
         return
     _forget(before, wanted)
     # Check all plug-ins before the first import, because _forget would also remove other modules of the same name.
@@ -168,7 +168,9 @@ def recorded_plugins() -> list[dict[str, str]]:
 def _unit(code: str) -> str:
     """Return the package or module that would be the plug-in of some code."""
     names = code.partition(":")[0].split(".")
-    return ".".join(names[: 2 if names[0] == METHODS else 1])
+    if names[0] == METHODS:
+        return ".".join(names[:2])
+    return names[0]
 
 
 def _wanted(names: Iterable[str], workflow: Path) -> dict[str, Plugin]:
@@ -209,7 +211,8 @@ def _plugin(name: str) -> Plugin:
     place = below(Path(), name, "a plug-in's file or folder of the workspace")
     if not place.exists():
         raise MissingData(f'plug-in "{name}": no such file or folder; {GONE}')
-    if not (place.suffix == ".py" if place.is_file() else (place / "__init__.py").is_file()):
+    is_module = place.is_file() and place.suffix == ".py"
+    if not is_module and not (place / "__init__.py").is_file():
         raise BadInput(f'plug-in "{name}": expected a Python file, or a folder with __init__.py')
     if not place.stem.isidentifier():
         raise BadInput(f'plug-in "{name}": "{place.stem}" is not a module name; use letters, digits and _')

@@ -178,7 +178,9 @@ def selectable(only: str = "") -> tuple[str, ...]:
         if not suite.selects and "folder" in suite.options.model_fields:
             continue
         for path, limits in suite.metrics.items():
-            is_selectable = path.rpartition("/")[2] in suite.selects if suite.selects else limits
+            is_selectable = limits is not None
+            if suite.selects:
+                is_selectable = path.rpartition("/")[2] in suite.selects
             if is_selectable:
                 patterns.append(f"{name}/{path}")
     return tuple(patterns)
@@ -264,7 +266,9 @@ class Trajectory(Checked):
 
     def steps(self) -> tuple[int, ...]:
         """Return the steps to keep, in order."""
-        return tuple(sorted({*range(0, self.until + 1, self.every), *self.then})) if self.every else ()
+        if not self.every:
+            return ()
+        return tuple(sorted({*range(0, self.until + 1, self.every), *self.then}))
 
     def joined(self, other: "Trajectory") -> "Trajectory":
         """Return a trajectory with the steps of both.

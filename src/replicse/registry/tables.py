@@ -69,7 +69,9 @@ class Table(CorpusFormat):
             scale: The name of the scale.
         """
         kept = self.at.get(scale)
-        return self.replace(at={}, **(dict(kept) if kept else {}))
+        if kept is None:
+            return self.replace(at={})
+        return self.replace(at={}, **dict(kept))
 
     def origin(self, root: Path) -> tuple[str, str]:
         """Return the file, and how to fix it."""

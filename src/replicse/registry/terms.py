@@ -61,7 +61,9 @@ class TermParameters(Entry):
             step: The 0-based step.
             steps: The number of steps of the training.
         """
-        return float(self.weight) * (self.schedule.factor(step, steps) if self.schedule else 1)
+        if self.schedule is None:
+            return float(self.weight)
+        return float(self.weight) * self.schedule.factor(step, steps)
 
     def vector_views(self, count: int) -> Sequence[int]:
         """Return the views that the term uses as sentence vectors.

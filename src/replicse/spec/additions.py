@@ -57,8 +57,10 @@ def _join_entries(
     joined: dict[str, tuple[Any, str]] = {}
     for home, entries in {**homes, file: getattr(config, kind) or {}}.items():
         for name, entry in entries.items():
-            # Two papers may define corpora of the same name; each paper's recipes mean its own corpus.
-            key = f"{Path(home).parent.name}/{name}" if name in shared and home != file else name
+            # Several papers may define a corpus of the same name; recipes of a paper use the corpus of this paper.
+            key = name
+            if name in shared and home != file:
+                key = f"{Path(home).parent.name}/{name}"
             if key in joined:
                 raise BadInput(f'{home}: {kind}: "{name}" is in {joined[key][1]} too; rename one')
             joined[key] = entry, home

@@ -75,8 +75,9 @@ class Measured(Checked):
 
         The format is `-1.20 [-1.50, -0.90]`.
         """
-        interval = "" if self.low is None or self.high is None else f" [{self.low:+.2f}, {self.high:+.2f}]"
-        return f"{self.effect:+.2f}{interval}"
+        if self.low is None or self.high is None:
+            return f"{self.effect:+.2f}"
+        return f"{self.effect:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
 
 
 class Cause(Checked):
@@ -195,9 +196,10 @@ def load_measured(workflow: Path) -> tuple[Measured, ...]:
         BadInput: if a row is not valid; the error names the line.
     """
     file = workflow / MEASURED
-    rows = read_rows(file) if file.is_file() else []
+    if not file.is_file():
+        return ()
     effects = []
-    for number, row in enumerate(rows, 2):
+    for number, row in enumerate(read_rows(file), 2):
         values = {key: text for key, text in row.items() if text}
         effects.append(Measured.of(values, f"{file}:{number}"))
     return tuple(effects)

@@ -111,16 +111,17 @@ class CellNames:
         own = home in self.papers and first in self.papers[home].items
         full = name if first in self.papers and not own else f"{home}/{name}"
         item, starred, rest = full.partition(ROWS)
+        names: tuple[str, ...] = ()
         if starred:
             every = []
             for cell, short in self._names.items():
                 if cell.item == item and rest in (cell.column, f"{cell.column}/{cell.metric}"):
                     every.append(short)
             names = tuple(filter(self._is_reported, every)) or tuple(every)
-        else:
-            names = (self.name(self._cells[full]),) if full in self._cells else ()
+        elif full in self._cells:
+            names = (self.name(self._cells[full]),)
         if not names:
-            raise BadInput(f'{location}: no cell "{name}" holds a number{self._nearest(full)}')
+            raise BadInput(f'{location}: no cell "{name}" has a number{self._nearest(full)}')
         return names
 
     def _is_reported(self, name: str) -> bool:
@@ -131,7 +132,9 @@ class CellNames:
         """Suggest a cell of the item, or else an item, for an unknown name."""
         item = "/".join(name.split("/")[:2])
         cells = [cell for cell in self._cells if cell.startswith(f"{item}/")]
-        return nearest(name, cells) if cells else nearest(item, {cell.item for cell in self._names})
+        if cells:
+            return nearest(name, cells)
+        return nearest(item, {cell.item for cell in self._names})
 
 
 def words(papers: Mapping[str, Paper], cell: CellId, home: str = "") -> str:

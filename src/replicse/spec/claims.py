@@ -86,7 +86,9 @@ class Relation(Checked):
         `up to` is a single relation with all words.
         """
         words = self.over or ("",)
-        groups = [words] if self.op == "up to" else [(word,) for word in words]
+        groups = [(word,) for word in words]
+        if self.op == "up to":
+            groups = [words]
         for some in groups:
 
             def with_words(side: Expression, some: Sequence[str] = some) -> Iterator[Expression]:
@@ -120,7 +122,8 @@ class Relation(Checked):
             lefts, right = [side(values) for side in self.left], self.right[0](values)
         except ZeroDivisionError:
             return math.nan, math.nan
-        return (max if right >= 0 else min)(lefts), right
+        left = max(lefts) if right >= 0 else min(lefts)
+        return left, right
 
     def slack(self, left: float, right: float) -> float:
         """Return the margin by which the relation is true; negative if false.
@@ -132,7 +135,9 @@ class Relation(Checked):
             right: the value of the right side.
         """
         gap = {">": left - right, "<": right - left}.get(self.op[0], -abs(left - right))
-        return round(gap - self.margin if self.op[0] in STRICT else gap + self.margin, 10)
+        if self.op[0] in STRICT:
+            return round(gap - self.margin, 10)
+        return round(gap + self.margin, 10)
 
     def __str__(self) -> str:
         left, *others = self.left
@@ -142,8 +147,10 @@ class Relation(Checked):
         if self.op == "up to":
             more = f" and {len(others)} more" if others else ""
             return f"{left}{more} up to {right} ± {self.margin:g}"
+        if not self.margin:
+            return f"{left} {self.op} {right}"
         sign = "+" if self.op[0] == ">" else "-"
-        return f"{left} {self.op} {right}" + (f" {sign} {self.margin:g}" if self.margin else "")
+        return f"{left} {self.op} {right} {sign} {self.margin:g}"
 
 
 class Claim(Checked):

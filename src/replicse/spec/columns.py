@@ -81,7 +81,7 @@ class Over(Checked):
     @classmethod
     def _is_a_number(cls, value: Reducer) -> Reducer:
         if value.statistic in ("argmax", "best_by"):
-            raise ValueError(f"a statistic of numbers; {value.statistic} is taken over jobs")
+            raise ValueError(f"a statistic of numbers; {value.statistic} is only for over.jobs")
         return value
 
 
@@ -186,7 +186,7 @@ class Derived(_Column):
         if not self.parsed.names:
             raise ValueError("a formula with at least one {column}")
         if self.over.jobs is not None:
-            raise ValueError("a formula without over.jobs: its columns say what is taken over jobs")
+            raise ValueError("a formula without over.jobs; set over.jobs in the columns of the formula")
         return self
 
 
@@ -207,7 +207,9 @@ def selection_column(column: AnyColumn) -> str | None:
 
 def _kind(value: object) -> object:
     """Set the default kind of a column, `score`."""
-    return {"kind": "score", **value} if isinstance(value, Mapping) and "kind" not in value else value
+    if isinstance(value, Mapping) and "kind" not in value:
+        return {"kind": "score", **value}
+    return value
 
 
 Column = Annotated[Annotated[AnyColumn, Field(discriminator="kind")], BeforeValidator(_kind)]

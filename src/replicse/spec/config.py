@@ -41,7 +41,8 @@ def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
     """
     papers: dict[str, str | list[str]] = {}
     for item in items:
-        paper, mark, name = item.partition("/" if "/" in item else "_")
+        separator = "/" if "/" in item else "_"
+        paper, mark, name = item.partition(separator)
         if not mark:
             papers[paper] = "all"
         elif isinstance(names := papers.setdefault(paper, []), list):
@@ -139,7 +140,9 @@ class Config(Plugins):
             item: the item, `paper/item`.
         """
         paper, _, name = item.partition("/")
-        wanted = "all" if self.papers == "all" else self.papers.get(paper, ())
+        if self.papers == "all":
+            return True
+        wanted = self.papers.get(paper, ())
         return wanted == "all" or name in wanted
 
     def settings_of_item(self, item: str) -> dict[str, Any]:
@@ -148,7 +151,9 @@ class Config(Plugins):
         Args:
             item: the item, `paper/item`.
         """
-        rows = self.model_dump(mode="json", include={"rows"})["rows"].get(item) if self.rows else None
+        rows = None
+        if self.rows:
+            rows = self.model_dump(mode="json", include={"rows"})["rows"].get(item)
         return {
             "scale": self.scale,
             "seeds": self.seeds,
@@ -223,16 +228,18 @@ def read_config(
     config: dict[str, Any] = {}
     for file in files:
         if file == SHIPPED:
-            check_there(file, "go to a folder with a study, or make one with replicse init")
+            check_there(file, "go to a folder with a study, or create one with replicse init")
         document = read_json(file) if file.suffix == ".json" else read_yaml(file)
         if not isinstance(document, dict):
-            raise BadInput(f"{file}: the document is no mapping of keys, such as scale: micro")
+            raise BadInput(f"{file}: expected a mapping from keys to values, such as scale: micro")
         config = merge_layers(config, document)
     for key, text in (settings or {}).items():
         try:
             config = merge_layers(config, {key: yaml.safe_load(text)})
         except (yaml.YAMLError, ValueError):  # YAML raises ValueError for an invalid date
-            raise BadInput(f"--config {key}={text}: no value of YAML, as in seeds=[0,1]") from None
+            raise BadInput(
+                f"--config {key}={text}: not valid YAML; expected a value such as seeds=[0,1]"
+            ) from None
     if scale is not None:
         config["scale"] = scale
     if seeds is not None:
@@ -242,8 +249,9 @@ def read_config(
 
 def _plugins(values: object, file: str) -> tuple[str, ...]:
     """Return the plug-ins of a config without checking other keys."""
-    named = {"plugins": values["plugins"]} if isinstance(values, Mapping) and "plugins" in values else {}
-    return Plugins.of(named, file).plugins
+    if not isinstance(values, Mapping) or "plugins" not in values:
+        return ()
+    return Plugins.of({"plugins": values["plugins"]}, file).plugins
 
 
 def use_all_plugins(plugins: Iterable[str] = (), workflow: Path | None = None) -> None:
@@ -256,5 +264,7 @@ def use_all_plugins(plugins: Iterable[str] = (), workflow: Path | None = None) -
         plugins: the plug-ins of a config. Default: empty.
         workflow: the folder of papers and scales. Default: the workflow of this process.
     """
-    workspace = _plugins(read_config([SHIPPED]), str(SHIPPED)) if SHIPPED.is_file() else ()
+    workspace: tuple[str, ...] = ()
+    if SHIPPED.is_file():
+        workspace = _plugins(read_config([SHIPPED]), str(SHIPPED))
     use_plugins([*installed_plugins(), *workspace, *plugins], workflow)

@@ -18,19 +18,19 @@ from replicse.registry.suites import groups, is_metric, known_paths
 
 def _path(value: str) -> str:
     if not is_metric(value):
-        raise ValueError(f"a metric path that some suite yields{nearest(value, known_paths())}")
+        raise ValueError(f"a metric path of a suite{nearest(value, known_paths())}")
     return value
 
 
 def _counted(value: str) -> str:
     if not value.startswith("data/"):
-        raise ValueError("a metric path below data/, which is counted on the data")
+        raise ValueError("a metric path below data/")
     return value
 
 
 def _pattern(value: str) -> str:
     if not matching(value):
-        raise ValueError(f"a pattern of metric paths that some suite yields{nearest(value, known_paths())}")
+        raise ValueError(f"a pattern for metric paths of a suite{nearest(value, known_paths())}")
     return value
 
 
@@ -79,7 +79,7 @@ class TaskAverage(Checked):
     def _has_its_parts(self) -> Self:
         count = len(self.paths)
         if count != self.parts:
-            raise ValueError(f"{count} parts, as many paths as {' and '.join(self.patterns)} stands for")
+            raise ValueError(f"{count} parts, the number of paths that match {' and '.join(self.patterns)}")
         return self
 
 

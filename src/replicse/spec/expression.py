@@ -45,7 +45,9 @@ def _pareto(alignments: Sequence[float], uniformities: Sequence[float]) -> float
 def _dominance(alignments: Sequence[float], uniformities: Sequence[float], scores: Sequence[float]) -> float:
     rows = list(zip(alignments, uniformities, scores, strict=True))
     higher = [one[2] > other[2] for one, other in itertools.permutations(rows, 2) if _dominates(one, other)]
-    return 100 * sum(higher) / len(higher) if higher else math.nan
+    if not higher:
+        return math.nan
+    return 100 * sum(higher) / len(higher)
 
 
 def _dominates(one: Sequence[float], other: Sequence[float]) -> bool:

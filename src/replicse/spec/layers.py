@@ -34,9 +34,11 @@ def merge_layers(base: Layer, override: Any) -> Layer:
 
 
 def _merge_value(key: str, old: Any, new: Any) -> Any:
-    alike = isinstance(new, Mapping) and isinstance(old, Mapping)
-    alike = alike or (isinstance(new, Checked) and isinstance(old, type(new)))
-    return merge_layers(old, new) if alike and key not in WHOLE and not isinstance(new, Entry) else new
+    if key in WHOLE or isinstance(new, Entry):
+        return new
+    are_dicts = isinstance(new, Mapping) and isinstance(old, Mapping)
+    are_models = isinstance(new, Checked) and isinstance(old, type(new))
+    return merge_layers(old, new) if are_dicts or are_models else new
 
 
 def _entries(layer: Any) -> dict[str, Any]:
@@ -71,8 +73,8 @@ def named_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
         if "path" in recipe or _is_in_workspace(recipe):
             continue
         for key in ("file", "files", "vocabulary"):
-            named = recipe.get(key)
-            files.update([named] if isinstance(named, str) else named or ())
+            named = recipe.get(key) or ()
+            files.update([named] if isinstance(named, str) else named)
     return sorted(files - {""})
 
 

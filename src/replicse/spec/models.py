@@ -97,7 +97,9 @@ def run_path_problem(path: str) -> str:
             return ""
         return f"section.key or terms.TERM.key{nearest(rest[-1], names)}"
     paths = [f"{name}.{key}" for name, kind in SECTIONS.items() for key in kind.model_fields]
-    return "" if path in paths else f"section.key or terms.TERM.key of a run{nearest(path, paths)}"
+    if path in paths:
+        return ""
+    return f"section.key or terms.TERM.key of a run{nearest(path, paths)}"
 
 
 def run_value_problem(path: str, value: Any) -> str:
@@ -165,7 +167,9 @@ class Domain(Checked):
         if self.choice:
             return self.choice[int(place * len(self.choice))]
         low, high = self.ends
-        number = low * (high / low) ** place if self.log_uniform else low + (high - low) * place
+        number = low + (high - low) * place
+        if self.log_uniform:
+            number = low * (high / low) ** place
         return float(format(number, ".3g"))
 
 

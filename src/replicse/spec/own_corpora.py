@@ -35,7 +35,9 @@ def name_corpus(name: str, paper: "Paper", papers: Mapping[str, "Paper"]) -> str
         paper: the paper.
         papers: a dict from keys to all papers.
     """
-    return f"{paper.key}/{name}" if name in shared_corpora(papers) & paper.corpora.keys() else name
+    if name in shared_corpora(papers) & paper.corpora.keys():
+        return f"{paper.key}/{name}"
+    return name
 
 
 def with_own_corpora(run: Layer, paper: "Paper", papers: Mapping[str, "Paper"]) -> Layer:
@@ -48,5 +50,7 @@ def with_own_corpora(run: Layer, paper: "Paper", papers: Mapping[str, "Paper"]) 
     """
     if run.corpus and (named := name_corpus(run.corpus, paper, papers)) != run.corpus:
         run = run.replace(corpus=named)
-    beside = [source.replace(corpus=name_corpus(source.corpus, paper, papers)) for source in run.beside]
-    return run.replace(beside=tuple(beside)) if tuple(beside) != run.beside else run
+    beside = tuple(source.replace(corpus=name_corpus(source.corpus, paper, papers)) for source in run.beside)
+    if beside == run.beside:
+        return run
+    return run.replace(beside=beside)

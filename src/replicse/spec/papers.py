@@ -110,9 +110,11 @@ class Paper:
     def deviations(self) -> dict[str, str]:
         """Return a dict from headings of deviations.md to sections."""
         path = self.folder / "deviations.md"
+        if not path.exists():
+            return {}
         sections: dict[str, list[str]] = {}
         current: list[str] = []
-        for line in read_text(path).splitlines() if path.exists() else ():
+        for line in read_text(path).splitlines():
             if line.startswith("## "):
                 current = sections.setdefault(line[3:].strip(), [])
             else:
@@ -137,7 +139,7 @@ def load_paper(folder: Path) -> Paper:
             f'{folder}: the key "{folder.name}" is a folder\'s name; use small letters and digits only'
         )
     for path in sorted({*folder.glob("[!.]*.y*ml")} - {*map(folder.joinpath, FILES)}):
-        raise BadInput(f"{path}: no file of a paper{nearest(path.name, FILES)}")
+        raise BadInput(f"{path}: not a file of a paper{nearest(path.name, FILES)}")
     about = checked_yaml(folder / "paper.yaml", About)
     recipes, claims = _recipes(folder / "recipes.yaml"), load_claims(folder / "claims.yaml")
     reported = read_reported(folder / "reported.csv")
@@ -145,7 +147,7 @@ def load_paper(folder: Path) -> Paper:
     for path in sorted((folder / "tables").glob("[!.]*.y*ml")):
         if not ITEM_NAME.fullmatch(path.name.removesuffix(".yaml")) or path.stem == TEXT_ITEM:
             raise BadInput(
-                f'{path}: the name is no item; use letters, digits and dashes, not "text", then .yaml'
+                f'{path}: the file name is not valid; use letters, digits and dashes, not "text", then .yaml'
             )
         items[path.stem] = load_item(path, folder.name)
     check_names(f"{folder / 'paper.yaml'}: order", about.order, items)
@@ -207,7 +209,7 @@ def _recipes(file: Path) -> dict[str, Recipe]:
         return {}
     document = read_yaml(file)
     if not isinstance(document, Mapping):
-        raise BadInput(f"{file}: the document is no mapping; give every recipe a name")
+        raise BadInput(f"{file}: expected a mapping from names to recipes")
     for name in document:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
             raise BadInput(f'{file}: recipe "{name}"; use letters, digits, dots and dashes')
@@ -237,7 +239,7 @@ def _misplaced(paper: Paper) -> Iterator[str]:
         if name in others:
             continue
         if name not in paper.items:
-            yield f'{file}: item "{name}" is no table or figure of the paper{nearest(name, [*paper.items, *others])}'
+            yield f'{file}: item "{name}" is not a table or figure of the paper{nearest(name, [*paper.items, *others])}'
             continue
         item = paper.items[name]
         place = item.place_of(cell)
@@ -256,10 +258,10 @@ def _describe_misplaced(file: Path, cell: CellId, item: Item) -> str:
     problem = f'{file}: {item.name} has a number for "{cell.place}", but {item.file}'
     metrics = sorted(each.metric for each in cells if each.short == cell.short)
     if not metrics:
-        return f"{problem} shows none there{nearest(cell.place, [each.place for each in cells])}"
+        return f"{problem} has no such cell{nearest(cell.place, [each.place for each in cells])}"
     if any(metrics):
-        return f'{problem} has the metric "{" and ".join(metrics)}" there; give this one'
-    return f"{problem} has no metric there; give it setting: {{metric: {cell.metric}}}"
+        return f'{problem} has the metric "{" and ".join(metrics)}" there; use this metric'
+    return f"{problem} has no metric there; add setting: {{metric: {cell.metric}}}"
 
 
 def _check_statistic(printed: Reported, column: AnyColumn, location: str) -> Iterator[str]:
@@ -267,7 +269,7 @@ def _check_statistic(printed: Reported, column: AnyColumn, location: str) -> Ite
     over = Reducer() if column.kind == "text" else column.over.seeds
     if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
         q = "" if printed.q is None else f" {printed.q:g}"
-        yield f"{location} prints a {printed.statistic}{q}; its column takes over seeds the {over.name}"
+        yield f"{location} reports a {printed.statistic}{q}, but its column has the {over.name} over seeds"
 
 
 def _check_range(printed: Reported, column: AnyColumn, path: str, location: str) -> Iterator[str]:
@@ -275,7 +277,7 @@ def _check_range(printed: Reported, column: AnyColumn, path: str, location: str)
     shows_score = column.kind == "score" and (column.over.jobs or Reducer()).statistic != "argmax"
     limits = range_of(path) if shows_score else None
     if limits and printed.number and not limits.holds(printed.number.value):
-        yield f'{location} prints "{printed.value}"; expected {limits}'
+        yield f'{location} is "{printed.value}"; expected {limits}'
 
 
 def printed_in(papers: Mapping[str, Paper], cell: CellId) -> Reported | None:
@@ -290,7 +292,9 @@ def printed_in(papers: Mapping[str, Paper], cell: CellId) -> Reported | None:
     """
     item = papers[cell.paper].items.get(cell.item_name)
     place = item.place_of(cell) if item else None
-    return papers[cell.paper].reported.get(item.printed_at(*place) if item and place else cell)
+    if item and place:
+        cell = item.printed_at(*place)
+    return papers[cell.paper].reported.get(cell)
 
 
 def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:

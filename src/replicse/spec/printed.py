@@ -134,7 +134,9 @@ class Reported(Checked):
     @property
     def spread(self) -> Spread | None:
         """Return the published spread over seeds; None if it is not published."""
-        return Spread(self.sd, self.seeds - 1) if self.sd and self.seeds and self.seeds > 1 else None
+        if not self.sd or not self.seeds or self.seeds < 2:
+            return None
+        return Spread(self.sd, self.seeds - 1)
 
 
 @cache
@@ -192,13 +194,14 @@ def read_reported(path: Path) -> dict[CellId, Reported]:
 def _reported(entry: dict[str, str], location: str) -> Reported:
     for name in ("item", "row", "column", "source"):
         if not entry[name].strip():
-            wanted = "where the number is printed" if name == "source" else name
-            raise BadInput(f"{location}: {name} is empty; say {wanted}")
+            wanted = "the place of the number" if name == "source" else name
+            raise BadInput(f"{location}: {name} is empty; add {wanted}")
     number = parse_number(entry["value"])
     absent = entry["value"].strip().lower() in ABSENT
     if number is None and entry["metric"] != "text" and not absent:
         raise BadInput(
-            f'{location}: reported value "{entry["value"]}" is not a number; print it as in 82.5, 3e-5, 110M or 1,500'
+            f'{location}: reported value "{entry["value"]}" is not a number such as 82.5, 3e-5, 110M or 1,500;'
+            " correct it, or use the metric text"
         )
     spread = {name: entry[name] for name in SPREAD_FIELDS if entry.get(name)}
     if number and number.sd:
@@ -207,7 +210,7 @@ def _reported(entry: dict[str, str], location: str) -> Reported:
         spread.setdefault("statistic", "mean")
         if "seeds" not in spread:
             raise BadInput(
-                f'{location}: value is "{entry["value"]}"; say in the column seeds over how many runs ± is'
+                f'{location}: value is "{entry["value"]}"; add the number of runs in the column seeds'
             )
     reported = Reported.of(
         {"value": entry["value"], "source": entry["source"], "note": entry["note"], **spread}, location
@@ -218,10 +221,10 @@ def _reported(entry: dict[str, str], location: str) -> Reported:
         )
     if reported.statistic == "single" and (reported.seeds or 1) > 1:
         raise BadInput(
-            f'{location}: statistic is "single", seeds {reported.seeds}; say which statistic of them it is'
+            f'{location}: statistic is "single", seeds {reported.seeds}; expected the statistic over these seeds'
         )
     if reported.statistic != "single" and reported.seeds is None:
         raise BadInput(
-            f'{location}: statistic is "{reported.statistic}"; say in the column seeds of how many runs'
+            f'{location}: statistic is "{reported.statistic}"; add the number of runs in the column seeds'
         )
     return reported

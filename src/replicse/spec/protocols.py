@@ -56,7 +56,7 @@ class Protocol(Checked):
     @model_validator(mode="after")
     def _changes_runs(self) -> Self:
         if self.stages and (self.change.checkpoint or self.change.pooling):
-            raise ValueError("stages without checkpoint and pooling, which are of the encoder that is read")
+            raise ValueError("stages without checkpoint and pooling, which change the evaluated encoder")
         return self
 
     def applies(self, item: str, row: str, column: str = "") -> bool:
@@ -94,13 +94,15 @@ def load_protocols(
         if protocol.id in (AS_DESCRIBED, AS_RUN):
             raise BadInput(f'{file}: protocol "{protocol.id}" is a reserved name; choose another id')
         if not protocol.change.model_fields_set:
-            raise BadInput(f"{file}: {protocol.id}.change is empty; a variant changes something")
+            raise BadInput(f"{file}: {protocol.id}.change is empty; add at least one change")
         location = f"{file}: {protocol.id}"
         check_names(f"{location}.cells", protocol.cells, items)
         for item, rows in protocol.cells.items():
-            lines = [row.id for row in items[item].rows]
-            cells = [*lines, *(f"{row}/{column.id}" for row in lines for column in items[item].columns)]
-            check_names(f"{location}.cells.{item}", () if rows == "all" else rows, cells)
+            cells = [row.id for row in items[item].rows]
+            for row in items[item].rows:
+                cells += [f"{row.id}/{column.id}" for column in items[item].columns]
+            if rows != "all":
+                check_names(f"{location}.cells.{item}", rows, cells)
         check_names(f"{location}.stages", protocol.stages, recipes)
         check_names(f"{location}.in_table", protocol.in_table, protocol.cells)
     return protocols

@@ -229,7 +229,7 @@ def load_record(workflow: Path) -> Record:
     files = {file.stem: file for file in looked_up(workflow, f"{RECORD}/*.yaml")}
     for file in looked_up(workflow, f"{RECORD}/*.csv"):
         if file.name != LEFT_OUT and not file.with_suffix(".yaml").exists():
-            raise BadInput(f"{file}: {file.stem}.yaml is missing; say in it who measured these values")
+            raise BadInput(f"{file}: {file.stem}.yaml is missing; create it with the source of these values")
     sources, readings = {}, []
     for name, file in sorted(files.items()):
         source = checked_yaml(file, Source)
@@ -330,5 +330,5 @@ def _check_protocol(
     paper = papers[reading.cell.partition("/")[0]]
     protocols = [PRINTED, AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols)]
     if setting.as_ is not None:
-        problem = f'{location}: setting {reading.setting} is as "{setting.as_}", no protocol of {paper.key}'
+        problem = f'{location}: as of setting {reading.setting} is "{setting.as_}", which is not a protocol of {paper.key}'
         check_known(setting.as_, protocols, problem)

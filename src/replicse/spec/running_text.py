@@ -91,7 +91,7 @@ def _list_entries(
     if left:
         number = next(iter(left)).place
         raise BadInput(
-            f'{file}: "{number}" of reported.csv speaks of nothing; give is, claim, searched or alone'
+            f'{file}: "{number}" of reported.csv has no explanation; add one of: is, claim, searched, alone'
         )
 
 
@@ -103,18 +103,22 @@ def _resolve_formula(
     Raises:
         BadInput: if a name has no number.
     """
-    text = entry.formula or ""
-    for name in Expression(text).names if text else ():
+    text = entry.formula
+    if not text:
+        return entry
+    for name in Expression(text).names:
         if name.startswith(COUNTED):
             if not datasets.parts(name):
-                raise BadInput(f'{location}: no size "{name}" is counted{nearest(name, datasets.sizes)}')
+                raise BadInput(
+                    f'{location}: datasets.yaml has no size "{name}"{nearest(name, datasets.sizes)}'
+                )
             continue
         (full,) = names.full_names(name, paper.key, location)
         printed = names.reported(full)
         if printed is None or printed.number is None:
-            raise BadInput(f'{location}: no number is printed in "{name}"')
+            raise BadInput(f'{location}: cell "{name}" has no reported number; use another cell')
         text = text.replace(f"{{{name}}}", f"{{{full}}}")
-    return entry.model_copy(update={"formula": text or None})
+    return entry.model_copy(update={"formula": text})
 
 
 def _check_sentence(entry: NumberInText, number: str, printed: Reported, paper: Paper, location: str) -> None:
@@ -126,5 +130,6 @@ def _check_sentence(entry: NumberInText, number: str, printed: Reported, paper: 
     value = re.escape(printed.value.lstrip("+-−"))
     if not re.search(rf"(?<![\d.]){value}(?!\.?\d)", texts[entry.claim]):
         raise BadInput(
-            f"{location}: claim {entry.claim} does not say {printed.value}, which {number} is; name another"
+            f"{location}: claim {entry.claim} does not contain {printed.value}, the value of {number};"
+            " use another claim"
         )

@@ -127,10 +127,10 @@ class Scale(Checked):
         entry = current().suites[suite]
         names = self.options.get(suite, {}).get(entry.named_by, {})
         home = "papers and config" if suite == "sets" else self.file
-        check_known(name, names, f'{location}: no "{name}" is among the {entry.named_by} of {home}')
+        check_known(name, names, f'{location}: {entry.named_by} of {home} have no "{name}"')
         if suite == "sets" and not (wanted := EvaluationSet.of(names[name], location)).yields(metric):
             raise BadInput(
-                f'{location}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these'
+                f'{location}: set "{name}" has {wanted.metrics}, not {metric}; use one of these metrics'
             )
 
     @field_validator("options")
@@ -170,7 +170,7 @@ class Scale(Checked):
         read = [each.plain() for kind in (self.corpora, self.vectors) for each in kind.values()]
         files = [*self.data.files, *named_files(mappings([read, self.options]))]
         for name in self.downloads:
-            check_known(name, files, f'downloads: no corpus reads the file "{name}"', UserMessage)
+            check_known(name, files, f'downloads: no corpus uses the file "{name}"', UserMessage)
         return self
 
     def corpus(self, name: str, location: str) -> dict[str, Any]:
@@ -253,11 +253,11 @@ class Scale(Checked):
         entries = getattr(self, kind)
         if name in entries:
             return entries[name]
-        missing = f'{location}: {kind} of {self.file} hold no "{name}"'
+        missing = f'{location}: {kind} of {self.file} have no "{name}"'
         others = {key: load_scale(file, self._files) for key, file in self._files.items()}
         homes = [key for key, other in others.items() if name in getattr(other, kind)]
         if homes and all(self._files[key].parent == WORKSPACE for key in homes):
-            raise OfAnotherScale(f"{missing}, but those of {', '.join(homes)} do; use it at that scale")
+            raise OfAnotherScale(f"{missing}; use it at scale {' or '.join(homes)}")
         raise BadInput(f"{missing}{nearest(name, entries)}")
 
     def recipe(self, paper: str, name: str) -> str:
@@ -267,7 +267,8 @@ class Scale(Checked):
             paper: the key of the paper.
             name: the recipe, which is also the default result.
         """
-        return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
+        full = name if "/" in name else f"{paper}/{name}"
+        return self.recipes.get(full, name)
 
 
 def _pinned(value: Any, lock: Lock) -> Any:
@@ -296,7 +297,7 @@ def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
     scale = Scale.of(document, str(path))
     if scale.name != path.stem:
         if "name" not in read_yaml(path):
-            raise BadInput(f"{path}: it lacks a name of its own; give name: {path.stem}")
+            raise BadInput(f"{path}: the key name is missing; add name: {path.stem}")
         raise BadInput(f'{path}: name is "{scale.name}"; expected "{path.stem}"')
     scale._file, scale._files, scale._own = path, beside, own
     return scale
@@ -321,6 +322,6 @@ def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> 
     others = [name for name in files if name not in above]
     if base not in others:
         near = nearest(base, others) if isinstance(base, str) else ""
-        raise BadInput(f"{path}: extends is {excerpt(base)}, which is no other scale{near}")
+        raise BadInput(f"{path}: extends is {excerpt(base)}, which is not another scale{near}")
     below, keys = _document(files[base], files, (*above, base))
     return merge_layers(below, document), own | keys

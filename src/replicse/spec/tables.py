@@ -193,11 +193,12 @@ class Item(Checked):
             raise ValueError("columns, or a trajectory")
         columns = [(column.id, column.metric) for column in self.columns]
         ids = [row.id for row in self.rows]
-        both: tuple[tuple[str, list[Any]], ...] = (("row", ids), ("column", columns))
-        for what, names in both:
-            twice = next((name for name in names if names.count(name) > 1), None)
-            if twice:
-                raise ValueError(f'no {what} twice; "{twice if what == "row" else twice[0]}" is')
+        row_twice = next((name for name in ids if ids.count(name) > 1), None)
+        if row_twice:
+            raise ValueError(f'unique rows; "{row_twice}" occurs twice')
+        column_twice = next((column for column in columns if columns.count(column) > 1), None)
+        if column_twice:
+            raise ValueError(f'unique columns; "{column_twice[0]}" occurs twice')
         column_ids = [column.id for column in self.columns]
         for row in self.rows:
             for key in ("metric_paths", "cells", "printed"):
@@ -228,8 +229,9 @@ class Item(Checked):
             column: the other column; the result is None if it does not select a job.
         """
         by = selection_column(column)
-        named = (each for each in self.columns if each.id == by and isinstance(each, Score))
-        return next(named, None) if by is not None else None
+        if by is None:
+            return None
+        return next((each for each in self.columns if each.id == by and isinstance(each, Score)), None)
 
     def _check_formula(self, column: Derived) -> None:
         numbers = [other.id for other in self.columns if other.kind in ("score", "difference")]
@@ -239,9 +241,9 @@ class Item(Checked):
                 problem = f'rows of the item in the formula of {column.id}, not "{row}"'
                 check_known(row, rows, problem, ValueError)
             if numbers.count(read) != 1:
-                problem = f"is no such column{nearest(read, numbers)}"
+                problem = f"is not such a column{nearest(read, numbers)}"
                 if read in numbers:
-                    problem = "stands for several columns"
+                    problem = "is the name of several columns"
                 raise ValueError(f'columns of numbers in the formula of {column.id}; "{name}" {problem}')
 
     def with_rows(self, wanted: Sequence[str]) -> "Item":
@@ -341,7 +343,9 @@ def expand_blocks(entries: Sequence[Any], key: str, names: Mapping[str, Any], lo
             raise BadInput(f"{location}: {problem}; expected for_each and {key}, two lists")
         for block in blocks:
             if not isinstance(block, Mapping):
-                raise BadInput(f"{location}: for_each holds {block!r}; expected a mapping of names to values")
+                raise BadInput(
+                    f"{location}: for_each contains {block!r}; expected a mapping from names to values"
+                )
             yield from expand_blocks(inner, key, {**names, **block}, location)
 
 
