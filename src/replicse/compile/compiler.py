@@ -96,7 +96,7 @@ def compile_study(
 
 
 class Compiler:
-    """A compiler that adds items to a study.
+    """The compiler of the items of a study.
 
     It creates the cells of an item, the encoders of the cells, and the runs of the encoders.
 
@@ -212,7 +212,7 @@ class Compiler:
         )
 
     def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:
-        """Add the suite and checkpoints that a cell needs to the encoders."""
+        """Add the suite and the checkpoints of a cell to its encoders."""
         suite, _, rest = path.partition("/")
         entry = current().suites.get(suite)
         if entry and entry.named_by:

@@ -1,4 +1,4 @@
-"""The payload of the job that computes the data counts of a study."""
+"""The payload of the job for the data counts of a study."""
 
 from typing import Any
 

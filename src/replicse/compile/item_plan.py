@@ -141,7 +141,7 @@ class ItemPlan:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], location: str) -> Self:
-        """Parse a plan that `plain` has created.
+        """Parse a plan from the dict of `plain`.
 
         Args:
             document: the dict.
@@ -222,7 +222,7 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
 
 
 def _searched_paths(cell: Cell) -> list[str]:
-    """Return the run paths that a cell's search changes or shows."""
+    """Return the run paths in the search of a cell."""
     over = cell.column.over
     if over is None or over.jobs is None:
         return []
@@ -303,7 +303,7 @@ def _published_spread(study: Study, encoder: str, metric_path: str) -> Spread | 
 
 
 def _variant_titles(study: Study, item: Item) -> dict[str, str]:
-    """Return the titles of protocols that are run only for adjudication."""
+    """Return the titles of protocols only used for adjudication."""
     run = {cell.protocol for cell in study.cells[item.id]}
     titles = {}
     for protocol in study.papers[item.paper].protocols:

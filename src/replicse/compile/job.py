@@ -70,7 +70,7 @@ class Job:
 
     @property
     def out(self) -> Path:
-        """Return the file, or the folder of several files, that the job writes."""
+        """Return the output file, or the folder of several output files."""
         return output_place(self.stage, self.outputs)
 
     @property
@@ -129,7 +129,7 @@ def _shorten(line: str) -> str:
 
 
 def output_place(stage: str, outputs: Sequence[str]) -> Path:
-    """Return the file or folder that a job of a stage writes.
+    """Return the output file or folder of a job of a stage.
 
     Args:
         stage: the stage; `backbone`, `store` and `train` write a folder.
@@ -155,7 +155,7 @@ def copy_of(stage: str, out: Path) -> Path:
 
 
 def outputs_of(paths: Paths, stage: str, *parts: Any) -> tuple[str, ...]:
-    """Return the files that a job of a stage writes.
+    """Return the output files of a job of a stage.
 
     The rules of the workflow have the same files.
 

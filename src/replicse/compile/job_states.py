@@ -40,7 +40,7 @@ class JobStates:
 
     @property
     def begun(self) -> dict[Job, dict[str, Any] | None]:
-        """Return the jobs that run or failed.
+        """Return the running and failed jobs.
 
         Returns:
             A dict from jobs to the heartbeat of a running job, or None for a failed job.
@@ -62,7 +62,7 @@ class JobStates:
         return started and not (job.tail and NO_FAILURE.search(job.tail[-1]))
 
     def running(self, job: Job) -> dict[str, Any] | None:
-        """Return the heartbeat of a job that runs, on this or another machine.
+        """Return the heartbeat of a running job, on this or another machine.
 
         Args:
             job: the job.
@@ -86,7 +86,7 @@ class JobStates:
         return self._states[file]
 
     def _find_state(self, file: str, job: Job | None) -> str:
-        """Return the state of a file that a job creates."""
+        """Return the state of an output of a job."""
         if job is None or job.done:
             return "done" if Path(file).exists() else "waiting"
         if self.began(job):

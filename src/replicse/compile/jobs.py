@@ -98,7 +98,7 @@ def _make_job(
 
 
 def _write_defaults(value: object) -> Any:
-    """Return JSON-like data that includes every default."""
+    """Return JSON-like data with every default."""
     return value.model_dump(mode="json", by_alias=True) if isinstance(value, Checked) else value
 
 
@@ -285,7 +285,7 @@ class _JobBuilder:
 
 
 def _suite_plugins(study: Study, item: str) -> set[str]:
-    """Return the plug-ins that define suites whose scores an item shows."""
+    """Return the plug-ins that define the suites of an item."""
     plugins = set()
     for cell in study.cells[item]:
         for operand in cell.operands or (cell,):
@@ -299,7 +299,7 @@ def _suite_modules(suites: Iterable[str]) -> set[str]:
 
 
 def _encoder_modules(encoder: Encoder) -> set[str]:
-    """Return the code that loads an encoder and computes vectors."""
+    """Return the modules that load an encoder and compute vectors."""
     modules = {"replicse.encoder.sentence"}
     if encoder.source.vectors:
         modules = {"replicse.encoder.baselines.word_vectors"}

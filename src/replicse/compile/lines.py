@@ -192,7 +192,7 @@ def _protocol_layer(protocol: Protocol) -> EncoderRequest:
 
 
 def _check_protocols(line: Line, protocols: Sequence[Protocol]) -> None:
-    """Check that a protocol does not replace a part of several recipes."""
+    """Raise BadInput if a protocol replaces a part of several recipes."""
     item, row = line.item, line.row
     for protocol in protocols:
         changes = protocol.change.run

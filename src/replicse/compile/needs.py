@@ -24,7 +24,7 @@ Kind = Literal["artefact", "part", "encoder", "file", "suite"]
 
 @dataclass(frozen=True)
 class Need:
-    """External data that a study uses.
+    """A dataset, encoder or file that a study uses.
 
     Args:
         kind: the kind.
@@ -45,7 +45,7 @@ class Need:
 
 
 def needs(study: Study) -> Iterator[Need]:
-    """Yield the external data that the jobs of a study use.
+    """Yield the external data of a study.
 
     Files are included only if the data are from the hub. All items share the data root, so its files are listed once.
 
@@ -156,7 +156,7 @@ def hub_parts(study: Study, read: Iterable[Mapping[str, Any]]) -> list[HubPart]:
 
 
 def data_files(study: Study) -> list[str]:
-    """Return the files of the data root that jobs use, sorted.
+    """Return the files of the data root for all jobs, sorted.
 
     Evaluation sets are not included.
 
@@ -167,7 +167,7 @@ def data_files(study: Study) -> list[str]:
 
 
 def tables(study: Study) -> list[str]:
-    """Return the files of the working directory that jobs use.
+    """Return the files of the working directory for all jobs.
 
     The files are the user's corpora and evaluation sets.
 

@@ -68,7 +68,7 @@ class Paths:
     def config(self) -> str:
         """Return the config of the study at the time when it was started.
 
-        Jobs that load the study use this file.
+        Jobs use this file to load the study.
         """
         return f"{self.results}/{CONFIG}"
 

@@ -1,4 +1,4 @@
-"""Pickle files of values that are expensive to compute."""
+"""Load and write pickle files."""
 
 import copyreg
 import pickle

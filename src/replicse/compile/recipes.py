@@ -138,7 +138,7 @@ class Recipes:
         return [*self._recorded_spreads(), *self._printed_spreads()]
 
     def _recorded_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
-        """Yield the run and spread of each cell that others trained often."""
+        """Yield the run and spread of each cell with enough recorded seeds."""
         names = CellNames(self.papers)
         for reading, spread in lent_spreads(self._record):
             if reading.cell.partition("/")[0] not in self.papers:

@@ -84,7 +84,7 @@ class RecordStudy:
 def record_study(
     workflow: Path, papers: Mapping[str, Paper], record: Record, only: Collection[str] | None = None
 ) -> RecordStudy:
-    """Create the study of the items with cells that others measured.
+    """Create the study of the items with recorded cells.
 
     A cell has the readings of one source: the source with most seeds in the printed setting. If the paper trains the
     encoder, readings of a checkpoint that the authors released are separate cells. Cells with the same encoder and

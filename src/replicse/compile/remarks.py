@@ -128,7 +128,7 @@ def unlikely_settings(study: Study) -> Iterator[str]:
 
 
 def printed_fractions(study: Study) -> Iterator[str]:
-    """Yield reported scores of the workspace's papers that are fractions.
+    """Yield the reported fractions of the workspace's papers.
 
     Reported scores should be multiplied by 100.
 
@@ -165,7 +165,7 @@ def _list_written_runs(study: Study, items: Iterable[Item]) -> Iterator[tuple[Wr
 
 
 def _run_rows(item: Item) -> list[Row]:
-    """Return the rows of an item that are not only quoted."""
+    """Return the rows of an item, without quoted rows."""
     return [row for row in item.rows if not row.quoted]
 
 

@@ -233,7 +233,7 @@ class Resolver:
         return run
 
     def _check_heads(self, run: Run, start: InitSpec, location: str) -> None:
-        """Check that the previous run has the heads that a run keeps.
+        """Raise BadInput if the previous run lacks a head that a run keeps.
 
         A backbone pre-trained by the scale has no pooler; the study records that the run initialises it randomly.
         """
@@ -271,7 +271,7 @@ class Resolver:
         return rule.replace(options=options) if options else rule
 
     def _init(self, start: InitSpec, own: bool, chain: Chain, seed: Seeds) -> tuple[Init, Engine]:
-        """Return the initial weights of a run, and the engine of that encoder.
+        """Return the initial weights of a run, and the engine of the encoder.
 
         Args:
             start: the start in a recipe.
@@ -313,7 +313,7 @@ class Resolver:
 
     @contextmanager
     def _not_from_itself(self, start: InitSpec | FrozenModel, location: str) -> Iterator[None]:
-        """Raise BadInput for a run that depends on itself, also through others."""
+        """Raise BadInput if a run depends on itself, also through others."""
         if start in self._starts:
             how = "init from" if isinstance(start, InitSpec) else "the frozen model"
             raise BadInput(

@@ -1,4 +1,4 @@
-"""The memory and time that jobs request from a scheduler.
+"""Compute the requests of jobs to a scheduler: memory and time.
 
 They are computed from the estimates of a study or from measurements. A group of jobs requests the sum of the jobs'
 minutes (Snakemake, `GroupResources.basic_layered`), so an evaluation that may take hours has a separate allocation.
@@ -128,7 +128,7 @@ class JobResources:
 
 
 def requested_minutes(hours: float | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that a job requests.
+    """Return the requested minutes of a job.
 
     The request is twice the expected hours, at least 15 minutes, and at most the longest job of the scale.
 
@@ -144,7 +144,7 @@ def requested_minutes(hours: float | None, needs: ScaleNeeds, attempt: int = 1) 
 
 
 def training_minutes(cost: Cost, run: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that a training requests.
+    """Return the requested minutes of a training.
 
     Args:
         cost: the cost of the study.
@@ -157,7 +157,7 @@ def training_minutes(cost: Cost, run: str, needs: ScaleNeeds, attempt: int = 1) 
 
 
 def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that an evaluation requests.
+    """Return the requested minutes of an evaluation.
 
     A long suite requests at most the `hours` of the suite. The scoring of such a suite, by the CPU, is assumed to take
     as long as the encoding.
@@ -182,7 +182,7 @@ def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, 
 
 
 def store_minutes(rows: int | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that tokenising a column requests.
+    """Return the requested minutes for tokenising a column.
 
     Args:
         rows: the number of rows of the corpus; None requests an hour.
@@ -194,7 +194,7 @@ def store_minutes(rows: int | None, needs: ScaleNeeds, attempt: int = 1) -> int:
 
 
 def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the memory that a training requests, in MB.
+    """Return the requested memory of a training in MB.
 
     Without a GPU, the value of the scale is used.
 
@@ -210,7 +210,7 @@ def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt:
 
 
 def evaluation_memory_mb(group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the memory that an evaluation requests, in MB.
+    """Return the requested memory of an evaluation in MB.
 
     Args:
         group: the group of suites; at a scale with full suites the maximum over the suites is used.
@@ -224,7 +224,7 @@ def evaluation_memory_mb(group: str, needs: ScaleNeeds, attempt: int = 1) -> int
 
 
 def store_memory_mb(rows: int | None, attempt: int = 1) -> int:
-    """Return the memory that tokenising a column requests, in MB.
+    """Return the requested memory for tokenising a column in MB.
 
     Args:
         rows: the number of rows of the corpus. Default if it is None: a million.

@@ -32,7 +32,7 @@ def limit_searches(scale: Scale, is_own: bool) -> Scale:
 
 
 def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> list[dict[str, Any]]:
-    """Return the values that each job of a search sets in the run, by path.
+    """Return the values of each job of a search, by path in the run.
 
     A grid keeps the values of the scale's `grids`, in the paper's order. Only the first `draws` random jobs are run.
 
@@ -72,7 +72,7 @@ def count_search_jobs(scale: Scale, request: EncoderRequest, location: str) -> i
 
 
 def keep_grid_values(scale: Scale, name: str, values: Sequence[Any], location: str) -> list[Any]:
-    """Return the values of a path of a grid that the scale uses.
+    """Return the values of a path of a grid for a scale.
 
     Args:
         scale: the scale.

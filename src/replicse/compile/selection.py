@@ -118,7 +118,7 @@ def own_row(key: str, row: OwnRow) -> Row:
 
 
 def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]:
-    """Return the items with a search that is too large for the scale.
+    """Return the items with a search too large for the scale.
 
     Args:
         items: the items.

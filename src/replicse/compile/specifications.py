@@ -121,7 +121,7 @@ class Specifications:
         return Path(self.study.paths.specification(job.stage, job.id))
 
     def write(self) -> None:
-        """Write the specifications that have changed, and set their dates.
+        """Write changed specifications, and set the dates of all.
 
         With these dates Snakemake runs the outdated jobs. The specification of an up-to-date job is dated before the
         outputs; the specification of any other finished job, after the outputs. A job without a copy runs in any case,
@@ -170,7 +170,7 @@ class Specifications:
         return True
 
     def _written(self, file: str) -> Any:
-        """Return the description of a file in the copy of the job that wrote it."""
+        """Return the description of a file in the copy of its job."""
         return read_copy(self.maker[file].copy).get("written", {}).get(file)
 
     def _hash_inputs(self, job: Job) -> str:
@@ -200,7 +200,7 @@ class Specifications:
         return contents_digest(workflow, read, self._cache_file("workflow"))[:16]
 
     def _hash_data(self, job: Job) -> str:
-        """Return the digest of the data that a job reads.
+        """Return the digest of the data of a job.
 
         Generated data and data of the hub are outputs of the data job; the digest of local data is computed from the
         files.

@@ -169,7 +169,7 @@ class Study:
         return precision if precision != "papers" else self.printed_precision(paper) or "fp32"
 
     def printed_precision(self, paper: str) -> Precision | None:
-        """Return the precision that a paper trained in; None if it is not stated."""
+        """Return the precision of a paper's training; None if it is not stated."""
         return self.papers[paper].about.precision if paper in self.papers else None
 
     def run_of(self, encoder: str) -> Run | None:
@@ -239,7 +239,7 @@ class Study:
         return [init, *self.inits(self.runs[init.run].init)]
 
     def tokenizer_file(self, init: Init) -> str:
-        """Return the tokenizer file of a run that starts from `init`.
+        """Return the tokenizer file for a run with these initial weights.
 
         The file belongs to the first run of the chain.
         """
@@ -315,7 +315,7 @@ class Study:
         return self.extents[item.id].runs
 
     def searched(self) -> set[str]:
-        """Return the runs that only searches use.
+        """Return the runs only used by searches.
 
         Searches are cells with several jobs for each seed: grids and random searches.
         """

@@ -36,7 +36,7 @@ def describe_study(study: Study) -> dict[str, Any]:
 
 
 def _protocols(study: Study) -> Iterator[dict[str, str]]:
-    """Yield the id, title and evidence of each protocol that is run."""
+    """Yield the id, title and evidence of each protocol in the study."""
     run = {cell.protocol for cells in study.cells.values() for cell in cells}
     described = "What the paper's text says; where it leaves a choice open, what is shown next to the item."
     yield {"id": AS_DESCRIBED, "text": described}

@@ -31,7 +31,7 @@ class Inputs:
         self.data = specifications.study.paths.data
 
     def of(self, stage: str) -> Callable[[Sequence[str]], list[str]]:
-        """Return the function that lists the inputs of a stage's job.
+        """Return a function for the inputs of a stage's jobs.
 
         Args:
             stage: the stage.
@@ -83,7 +83,7 @@ def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:
 
 
 def list_discarded_weights(study: Study) -> list[str]:
-    """Return the checksum files of the weights that a complete study removes.
+    """Return the checksum files of removed weights.
 
     Args:
         study: the study.

@@ -58,7 +58,7 @@ def validate_scales(
 
 
 def _check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> None:
-    """Check that a scale's backbones, stand-ins and recipes can be resolved.
+    """Resolve a scale's backbones, stand-ins and recipes to find mistakes.
 
     Unused parts are checked as well. Recipes with an entry of another scale are skipped.
 
@@ -88,7 +88,7 @@ def _check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> N
 
 
 def unchanged_variants(study: Study) -> Iterator[str]:
-    """Yield a sentence for each protocol that does not change a row.
+    """Yield a sentence for each protocol without an effect on a row.
 
     The runs of such a protocol equal the runs of the text.
 

@@ -69,7 +69,7 @@ def size_in(folder: Path) -> tuple[int, int] | None:
 
 
 def _first_of(config: dict[str, Any], keys: tuple[str, ...]) -> Any:
-    """Return the value of the first key that a dict contains, or None."""
+    """Return the value of the first existing key of a dict, or None."""
     for key in keys:
         if key in config:
             return config[key]

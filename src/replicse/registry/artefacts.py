@@ -1,4 +1,4 @@
-"""The names of files that several parts of a study use."""
+"""File names used in several parts of a study."""
 
 from pathlib import Path
 

@@ -234,7 +234,7 @@ class StsSentences(OneColumn):
 class Part(Checked):
     """A part of labelled rows: `train`, or `held-out` with a share of them.
 
-    The parts are split so that they have no sentence in common.
+    The two parts have no sentence in common.
     """
 
     keep: Literal["train", "held-out"]

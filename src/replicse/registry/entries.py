@@ -157,7 +157,7 @@ class Entry(Checked):
 
 
 class NamedEntry(Entry):
-    """Entries that a file may also write as a name, without parameters."""
+    """Base of entries that a file can also specify by name alone."""
 
     @model_serializer(mode="wrap")
     def _spelt(self, serialise: SerializerFunctionWrapHandler) -> str | dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Frozen models: encoders that terms use and never train."""
+"""Frozen models: encoders used in terms and never trained."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -19,7 +19,7 @@ BY_NAME = "{backbone: NAME}, {released: NAME} or {use: RECIPE}"
 
 
 class FrozenModel(Checked):
-    """An encoder that a term uses and never trains.
+    """An encoder used in a term and never trained.
 
     A term declares it with a field of this type. A file specifies it as a `backbone` or a `released` checkpoint
     of the scale, or by `use`: the last checkpoint of another recipe's run with the same seed. The default
@@ -122,7 +122,7 @@ def with_frozen(part: Any, change: Callable[[FrozenModel], FrozenModel]) -> Any:
 def _changed_values(
     values: Mapping[Any, Any], change: Callable[[FrozenModel], FrozenModel]
 ) -> dict[Any, Any]:
-    """Return the values that contain a changed frozen model, by key."""
+    """Return the values with a changed frozen model by key."""
     changed = {}
     for key, old in values.items():
         if isinstance(old, (Checked, tuple, dict)):

@@ -166,7 +166,7 @@ def recorded_plugins() -> list[dict[str, str]]:
 
 
 def _unit(code: str) -> str:
-    """Return the package or module that would be the plug-in of some code."""
+    """Return the top-level package or module of some code."""
     names = code.partition(":")[0].split(".")
     if names[0] == METHODS:
         return ".".join(names[:2])

@@ -21,7 +21,7 @@ OF_SIMCSE = {
 
 
 def ended(sentence: str) -> str:
-    """Append a full stop to a sentence that does not end with one.
+    """Append a full stop to a sentence if it is missing.
 
     Args:
         sentence: The sentence; an empty string is not changed.
@@ -87,7 +87,7 @@ class PoolingParameters(NamedEntry):
         return json.dumps(self.spelling, ensure_ascii=False)
 
     def __str__(self) -> str:
-        """Return the name and the parameters that are not defaults."""
+        """Return the name and the parameters with other values than the default."""
         spelling = self.spelling
         if isinstance(spelling, str):
             return self.pooling

@@ -34,7 +34,7 @@ class LinearSchedule(ScheduleParameters):
 
 
 def linear(step: int, steps: int, parameters: LinearSchedule) -> float:
-    """Return the share of the steps that remain.
+    """Return the share of the remaining steps.
 
     Args:
         step: The 0-based step.

@@ -49,7 +49,7 @@ Metrics = Mapping[str, Range | None]
 
 
 def metrics_in(range_: Range | None, *parts: Iterable[str]) -> dict[str, Range | None]:
-    """Return all metric paths that combine a name of each list.
+    """Combine a name of each list to metric paths with the same range.
 
     Args:
         range_: The range of all paths; None for sentences.

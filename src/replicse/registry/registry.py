@@ -1,4 +1,4 @@
-"""The registry: all names that can be used in a paper's files.
+"""The registry of all names for a paper's files.
 
 Entries are collected from modules; a process uses one registry at a time.
 """
@@ -93,7 +93,7 @@ def current() -> Registry:
 
 
 def _entries_in(modules: Iterable[ModuleType]) -> Iterator[type[Entry]]:
-    """Yield the entries that some modules define."""
+    """Yield the entries of modules."""
     for module in modules:
         for value in tuple(vars(module).values()):
             own = isinstance(value, type) and value.__module__ == module.__name__

@@ -163,7 +163,7 @@ class SelectionRule(Checked):
 
 
 def selectable(only: str = "") -> tuple[str, ...]:
-    """Return the metric patterns that can select a checkpoint.
+    """Return the metric patterns for the selection of a checkpoint.
 
     The patterns are the metrics in the suite's `selects`, or else all numbers of suites without the option
     `folder`.
@@ -187,7 +187,7 @@ def selectable(only: str = "") -> tuple[str, ...]:
 
 
 class Freeze(Checked):
-    """Weights of the encoder that are not trained.
+    """The frozen weights of the encoder.
 
     Their dropout stays on, and the networks of terms are trained. `encoder` freezes all weights except the
     masked-LM head and the weights that `init.family` adds; with `but`, for example [prefix, bias], all weights
@@ -282,7 +282,7 @@ class Trajectory(Checked):
         return regular.replace(then=tuple(sorted(others)))
 
     def within(self, last: float) -> "Trajectory":
-        """Return the trajectory of a run that ends at a step.
+        """Return the trajectory up to the last step of a run.
 
         Args:
             last: The last step; infinity if it is not known.
@@ -333,7 +333,7 @@ class View(Checked):
 
 
 class RunOptions(Checked):
-    """The options of a run that do not depend on the data.
+    """The options of a run, apart from the data.
 
     `head` is the head that poolings with a head apply.
     """

@@ -71,10 +71,10 @@ class FreshSpec(Checked):
 
 
 class AveragedRun(Checked):
-    """The runs of a recipe that are part of an average.
+    """The runs of a recipe in an average.
 
     Their seed is the run's own seed, or they use `seeds` on the backbone of each seed. `run` changes their
-    options; `checkpoint` is the checkpoint to average (default: the checkpoint that they keep).
+    options; `checkpoint` is the checkpoint to average (default: the checkpoint kept by each run).
     """
 
     use: Text
@@ -120,7 +120,7 @@ class InitSpec(Checked):
 
     @property
     def kept(self) -> dict[str, Any]:
-        """Return the options that do not depend on the source of the weights."""
+        """Return the options for any source of the weights."""
         return {key: getattr(self, key) for key in ("keep_head", "keep_terms", "family", "config")}
 
     @model_validator(mode="after")

@@ -83,7 +83,7 @@ class RunSource(Checked):
         return self.corpus_format.labelled(self.corpus)
 
     def unfit(self, term: Term) -> str:
-        """Return the requirement of a term that the source does not satisfy.
+        """Return an unsatisfied requirement of a term.
 
         Args:
             term: The term.
@@ -158,7 +158,7 @@ class Run(RunOptions, RunSource):
         return "encoders shared with momentum" if self.momentum and self.encoders == "two" else ""
 
     def _unfit_precision(self) -> str:
-        """Return the precisions that the optimiser supports, or "" if it fits."""
+        """Return the supported precisions if this one is not supported, or ""."""
         optimiser = self.optimisation.optimiser
         if self.precision == "fp16" and optimiser.closure:
             return (
@@ -202,7 +202,7 @@ class Run(RunOptions, RunSource):
 
     @property
     def heads(self) -> dict[str, TaskHead]:
-        """Return the heads that the terms train, by task."""
+        """Return a dict from tasks to the heads of the terms."""
         heads: dict[str, TaskHead] = {}
         for term in self.terms:
             head = term.task_head() if isinstance(term, LabelledParameters) else None

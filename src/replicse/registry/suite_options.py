@@ -48,7 +48,7 @@ class SuiteOptions(Checked):
     """Base of the options of a suite; the default has no options."""
 
     def downloads(self) -> str:
-        """Return the datasets that the suite's library downloads in a run, or "".
+        """Return the datasets to download with the suite's library, or "".
 
         If the module of a suite has a function `fetch`, it is called with the options before the run.
         """
@@ -59,7 +59,7 @@ class SuiteOptions(Checked):
         return None
 
     def extra(self) -> str:
-        """Return the optional dependency that the suite needs, or ""."""
+        """Return the optional dependency of the suite, or ""."""
         return ""
 
 

@@ -92,7 +92,7 @@ class Suite:
     hours: int = 1
 
     def name_in(self, path: str) -> str:
-        """Return the part of a metric path that matches `*` in the metrics.
+        """Return the part of a metric path at the `*` of the metrics.
 
         Args:
             path: A metric path of this suite.
@@ -151,7 +151,7 @@ _transfer = partial(
 
 
 def _only_tasks(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    """Return the options of MTEB with the tasks that are used, or all."""
+    """Return the options of MTEB with only the used tasks."""
     tasks: set[str] = set()
     for path in read:
         tasks.update(_MTEB_AVERAGES.get(path, (path,)))
@@ -161,7 +161,7 @@ def _only_tasks(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, An
 
 
 def _only_variants(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    """Return the options with the variants that are used, or all."""
+    """Return the options with only the used variants."""
     named = {path.partition("/")[0] for path in read}
     wanted = [name for name in VARIANTS if name in named]
     if 0 < len(wanted) < len(VARIANTS):
@@ -320,7 +320,7 @@ def listed_paths() -> Iterator[str]:
 
 
 def _metric(path: str) -> str | None:
-    """Return the metric of a suite that matches a path, or None."""
+    """Return the matching metric of a suite, or None."""
     name, _, rest = path.partition("/")
     metrics = metrics_of(name)
     if rest in metrics:

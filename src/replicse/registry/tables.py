@@ -44,7 +44,7 @@ class Table(CorpusFormat):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return `text`, or the roles that have a heading."""
+        """Return `text`, or the roles with a heading."""
         roles = ("text", "anchor", "positive", "negative", "first", "second")
         return tuple(role for role in roles if getattr(self, role))
 
@@ -63,7 +63,7 @@ class Table(CorpusFormat):
         return bool(recipe.get("label"))
 
     def at_scale(self, scale: str) -> Self:
-        """Return the corpus with the rows that a scale uses.
+        """Return the corpus with the rows of a scale.
 
         Args:
             scale: The name of the scale.

@@ -66,7 +66,7 @@ class TermParameters(Entry):
         return float(self.weight) * self.schedule.factor(step, steps)
 
     def vector_views(self, count: int) -> Sequence[int]:
-        """Return the views that the term uses as sentence vectors.
+        """Return the views used as sentence vectors.
 
         Args:
             count: The number of views of the source.
@@ -77,11 +77,11 @@ class TermParameters(Entry):
         return range(count)
 
     def named_views(self) -> Iterable[int]:
-        """Return the views that the parameters specify; the run should have them."""
+        """Return the views in the parameters; the run should have them."""
         return ()
 
     def momentum_views(self, count: int) -> Sequence[int]:
-        """Return the views that the term uses from the momentum encoder.
+        """Return the views used from the momentum encoder.
 
         Args:
             count: The number of views of the source.
@@ -94,7 +94,7 @@ class TermParameters(Entry):
     def passes(self, count: int) -> float:
         """Return the passes per row through an encoder of the run's size.
 
-        The passes that compute the vectors are not included.
+        The passes for the vectors are not included.
 
         Args:
             count: The number of views of the source.
@@ -120,7 +120,7 @@ class TermParameters(Entry):
         return ""
 
     def task_head(self) -> TaskHead | None:
-        """Return the head that predicts labels, if the term has one."""
+        """Return the head for labels, or None."""
         return None
 
     def reads_labels(self) -> bool:
@@ -153,7 +153,7 @@ class InfoNCEParameters(TermParameters):
 
 
 class TwoViews(TermParameters):
-    """Base of the terms that compare the first two views."""
+    """Base of terms on the first two views."""
 
     def vector_views(self, count: int) -> Sequence[int]:
         """Return the first two views."""

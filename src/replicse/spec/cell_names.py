@@ -91,7 +91,7 @@ class CellNames:
         return text
 
     def full_names(self, name: str, home: str, location: str) -> tuple[str, ...]:
-        """Return the full names of the cells that a name can mean.
+        """Return the full names of the cells of a name.
 
         A name without a paper means an item of `home`; an item has priority over a paper with the same key. A `*` as
         row means every row with a reported number, or every row if the column has no reported numbers (a figure).

@@ -52,7 +52,7 @@ def _in_braces(name: str, cells: Sequence[str]) -> str:
 
 
 def _same_rows(lists: Sequence[Sequence[str]], names: CellNames) -> list[list[str]]:
-    """Return the cells of the rows that are in every list."""
+    """Return the cells of the rows in all lists."""
     rows = []
     for cells in lists:
         rows.append({names.cell(full).row for full in cells})

@@ -97,7 +97,7 @@ class Subtrahend(Checked):
     row: Text | None = None
 
     def cell(self, row: str) -> CellId:
-        """Return the cell that is subtracted in a row.
+        """Return the cell to subtract in a row.
 
         Args:
             row: the id of the row, used if no row is specified.
@@ -194,7 +194,7 @@ AnyColumn = Score | Difference | TextColumn | Derived
 
 
 def selection_column(column: AnyColumn) -> str | None:
-    """Return the column that selects a job of a search.
+    """Return the column used to select a job of a search.
 
     Args:
         column: a column of a search.

@@ -74,7 +74,7 @@ class DataChoice(Checked):
 
 
 class Plugins(Checked):
-    """Files or folders of the workspace that register entries.
+    """Plug-ins: files or folders of the workspace.
 
     `replicse.registry.plugins` loads them.
     """

@@ -1,6 +1,6 @@
 """Corresponding cells of two papers.
 
-They are found in the tables that report differences.
+They are computed from tables with differences.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ def counterparts(papers: Mapping[str, Paper]) -> dict[CellId, CellId]:
 
 
 def differences(papers: Mapping[str, Paper]) -> Iterator[tuple[CellId, CellId, CellId]]:
-    """Yield every cell that reports a difference, with minuend and subtrahend.
+    """Yield every cell with a difference, its minuend and its subtrahend.
 
     A difference column reports minuend - subtrahend. The column specifies the subtrahend; the minuend is the paper's
     cell of the same row with the same metric path, in the same item if possible, or else in another item.

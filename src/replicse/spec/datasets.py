@@ -36,7 +36,7 @@ def _pattern(value: str) -> str:
 
 @cache
 def matching(pattern: str) -> tuple[str, ...]:
-    """Return the metric paths that match a pattern.
+    """Return the metric paths for a pattern.
 
     Args:
         pattern: a string such as "sts/*/all".
@@ -118,7 +118,7 @@ class Datasets(Checked):
 
     @cached_property
     def sentences(self) -> dict[str, int]:
-        """Return the number of sentences that each group of suites encodes.
+        """Return the number of encoded sentences of each group of suites.
 
         The number is 0 if the suites do not define it.
         """
@@ -131,7 +131,7 @@ class Datasets(Checked):
         return counts
 
     def _count_rows(self, pattern: str) -> int:
-        """Return the number of rows of all datasets that match a pattern."""
+        """Return the number of rows of all datasets for a pattern."""
         paths = [path for path in self.sizes if fnmatchcase(path, pattern)]
         return sum(sum(self.parts(path).values()) for path in paths)
 
@@ -147,7 +147,7 @@ class Datasets(Checked):
         return next((entry for name, entry in self.percentages.items() if fnmatchcase(path, name)), ())
 
     def related(self, path: str) -> set[str]:
-        """Return the paths that are related to a path.
+        """Return the paths related to a path.
 
         The related paths have the same number, are averages that contain it, or are the other parts of the averages.
 

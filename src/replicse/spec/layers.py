@@ -1,4 +1,4 @@
-"""Merge layers of dicts and models; find the files that dicts name.
+"""Merge layers of dicts and models; list the files in dicts.
 
 For example, the layer of a row is merged over the layer of a table.
 """
@@ -16,7 +16,7 @@ WHOLE = ("init", "head")
 
 
 def merge_layers(base: Layer, override: Any) -> Layer:
-    """Merge the keys that `override` sets into `base`.
+    """Merge the keys of `override` into `base`.
 
     Dicts and models are merged, other values are replaced.
 
@@ -42,7 +42,7 @@ def _merge_value(key: str, old: Any, new: Any) -> Any:
 
 
 def _entries(layer: Any) -> dict[str, Any]:
-    """Return the keys and values that a layer sets, without defaults."""
+    """Return a dict of the keys in a layer, without defaults."""
     return layer.entries() if isinstance(layer, Checked) else dict(layer)
 
 

@@ -263,7 +263,7 @@ class EncoderRequest(Checked):
 
 
 class PlannedRequest(EncoderRequest):
-    """A request with the fields that the compiler sets.
+    """A request with fields for the compiler.
 
     `stages` contains the changes of a protocol in the runs of a chain, by recipe; `backbone_seed` is the seed of the
     backbone if it differs from the seed of the run.
@@ -309,7 +309,7 @@ class Encoder(Checked):
     engine: Engine = "auto"
 
     def corpora(self) -> tuple[Checked, ...]:
-        """Return the parts that may name files.
+        """Return the parts with names of files.
 
         The parts are the corpus of a post-processing, and word vectors.
         """

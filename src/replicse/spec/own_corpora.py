@@ -1,4 +1,4 @@
-"""Names of corpora that several papers define: `paper/name` in a scale."""
+"""Names of corpora defined in several papers: `paper/name` in a scale."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
@@ -12,7 +12,7 @@ Layer = TypeVar("Layer", bound=RunSpec)
 
 
 def shared_corpora(papers: Mapping[str, "Paper"]) -> set[str]:
-    """Return the names of corpora that several papers define.
+    """Return the names of corpora defined in several papers.
 
     Args:
         papers: a dict from keys to papers.

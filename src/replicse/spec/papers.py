@@ -321,7 +321,7 @@ def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCol
 
 
 def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
-    """Return the reported number that a difference subtracts.
+    """Return the reported number subtracted in a difference.
 
     Args:
         papers: a dict from keys to papers.

@@ -1,4 +1,4 @@
-"""Protocols: named variants of a paper that differ from the text.
+"""Protocols: named variants of a paper's text.
 
 A variant is a change of a row's request.
 """

@@ -82,7 +82,7 @@ class SourceSetting(Checked):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the facts that differ from the reported setting.
+        """Return a dict of the facts that differ from the reported setting.
 
         The names are the facts of `replicse diagnose`.
         """
@@ -96,7 +96,7 @@ class SourceSetting(Checked):
 
 
 class Source(Checked):
-    """A repository or thread with values that the authors measured.
+    """A repository or thread with measured values.
 
     `code` describes the code with which they were measured.
     """
@@ -240,7 +240,7 @@ def load_record(workflow: Path) -> Record:
 
 
 def check_record(record: Record, papers: Mapping[str, Paper]) -> None:
-    """Check that each reading has a cell of a paper and a possible value.
+    """Check the cells, values and protocols of the record.
 
     A possible value is in the range of the metric.
 
@@ -326,9 +326,9 @@ def _check_cell(reading: SourceReading, names: CellNames, location: str) -> None
 def _check_protocol(
     reading: SourceReading, setting: SourceSetting, papers: Mapping[str, Paper], location: str
 ) -> None:
-    """Check that the paper of a cell has the protocol of a setting."""
+    """Raise BadInput if the paper of a cell lacks the protocol of a setting."""
     paper = papers[reading.cell.partition("/")[0]]
     protocols = [PRINTED, AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols)]
     if setting.as_ is not None:
-        problem = f'{location}: as of setting {reading.setting} is "{setting.as_}", which is not a protocol of {paper.key}'
+        problem = f'{location}: setting {reading.setting} is "{setting.as_}", which is not a protocol of {paper.key}'
         check_known(setting.as_, protocols, problem)

@@ -122,7 +122,7 @@ def _resolve_formula(
 
 
 def _check_sentence(entry: NumberInText, number: str, printed: Reported, paper: Paper, location: str) -> None:
-    """Check that the claim of an entry exists and contains the number."""
+    """Raise BadInput unless the claim of an entry contains the number."""
     if entry.claim is None:
         return
     texts = {claim.id: claim.text for claim in paper.claims}

@@ -35,7 +35,7 @@ WORKSPACE = Path("scales")  # the folder of the workspace's own scales
 
 
 class OfAnotherScale(BadInput):
-    """The error for a name that only a scale of the workspace defines.
+    """The error for a name defined only in a scale of the workspace.
 
     The item with the name belongs to this other scale.
     """
@@ -93,9 +93,9 @@ class Scale(Checked):
 
     @property
     def workspace_keys(self) -> frozenset[str]:
-        """Return the keys that a file of the workspace sets.
+        """Return the keys from files of the workspace.
 
-        The file is this scale or a scale that it extends.
+        The files are this scale and its base scales.
         """
         return self._own
 
@@ -111,7 +111,7 @@ class Scale(Checked):
         return current().suites[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
 
     def check_name(self, location: str, suite: str, name: str, metric: str) -> None:
-        """Check that the options of a suite contain a name.
+        """Raise BadInput unless the options of a suite contain a name.
 
         An evaluation set should also have the metric of the cell.
 
@@ -146,7 +146,7 @@ class Scale(Checked):
 
     @model_validator(mode="after")
     def _is_comparable(self) -> Self:
-        """Check that a comparable scale uses the papers' encoders and data."""
+        """Allow `comparable` only with the papers' encoders and data."""
         trained = next((name for name, backbone in self.backbones.items() if backbone.run), None)
         if self.comparable and (self.data.source == "embedded" or trained):
             reason = "data.source is embedded"
@@ -261,7 +261,7 @@ class Scale(Checked):
         raise BadInput(f"{missing}{nearest(name, entries)}")
 
     def recipe(self, paper: str, name: str) -> str:
-        """Return the name of the recipe that replaces a paper's recipe.
+        """Return the replacement of a paper's recipe.
 
         Args:
             paper: the key of the paper.
@@ -283,7 +283,7 @@ def _pinned(value: Any, lock: Lock) -> Any:
 
 
 def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
-    """Load a scale from a YAML file, merged over the scale that it extends.
+    """Load a scale from a YAML file, merged over its base scale.
 
     Args:
         path: the file.
@@ -304,9 +304,9 @@ def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
 
 
 def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
-    """Return a scale's merged dict, and the keys that the workspace sets.
+    """Return a scale's merged dict, and its keys from the workspace.
 
-    The dict is merged over the scale that it extends.
+    The dict is merged over the base scale in `extends`.
 
     Args:
         path: the file.
