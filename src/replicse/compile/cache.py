@@ -47,7 +47,7 @@ def load_or_compile(
         values: the config, or a dict with the keys of a config.
         workflow: the folder of papers and scales.
         file: the file of the config in error messages. Default: "config.yaml".
-        only: the item to compile, `paper/item`; the cached study may contain more items. Default: all items.
+        only: the item to compile, `paper/item`; the cached study can contain more items. Default: all items.
         as_far_as_possible: whether to skip items with an error instead of raising it.
         papers: a dict from keys to papers; default: the papers are loaded.
 

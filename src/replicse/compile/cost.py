@@ -125,7 +125,7 @@ def check_frozen_layers(run: Run, runs: Mapping[str, Run], location: str) -> Non
 
 
 def passes(run: Run, sources: Sources) -> float | None:
-    """Return the number of encoder passes for each training row.
+    """Compute the number of encoder passes for each training row.
 
     A pass without gradients counts a third. Several sources alternate, so a row costs their mean. The cost of a term
     is the views that it uses as vectors, additional passes, and passes of frozen models.
@@ -159,7 +159,7 @@ def passes(run: Run, sources: Sources) -> float | None:
 
 
 def trained_share(freeze: Freeze, layers: int) -> float:
-    """Return the fraction of operations that remains with frozen layers.
+    """Compute the fraction of operations left with frozen layers.
 
     Frozen layers have no gradients of their weights, and no backward pass unless a part below them is trained.
 
@@ -176,7 +176,7 @@ def trained_share(freeze: Freeze, layers: int) -> float:
 
 
 def row_operations(run: Run, sources: Sources) -> float | None:
-    """Return the operations of one training row of a run.
+    """Compute the operations of one training row of a run.
 
     Args:
         run: the run.
@@ -192,7 +192,7 @@ def row_operations(run: Run, sources: Sources) -> float | None:
 
 
 def encoding_operations(size: tuple[int, int], tokens: float) -> float:
-    """Return the operations of encoding tokens without gradients.
+    """Compute the operations of encoding tokens without gradients.
 
     Args:
         size: layers and width of the encoder.
@@ -202,7 +202,7 @@ def encoding_operations(size: tuple[int, int], tokens: float) -> float:
 
 
 def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
-    """Return the operations of a run, including selection.
+    """Compute the operations of a run, including selection.
 
     Args:
         run: the run.
@@ -223,9 +223,9 @@ def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
 
 
 def estimates_of(study: Study) -> Mapping[str, Any]:
-    """Return the inputs of cost estimates.
+    """Compute the inputs of cost estimates, or load them from the cache.
 
-    They are cached, so callers can use them without loading every run.
+    Callers can use them without loading every run.
 
     Args:
         study: the study.
@@ -304,7 +304,7 @@ class Cost:
         return round(math.fsum(self.estimates["saved_bytes"][run] or 0 for run in runs))
 
     def training(self, runs: Collection[str]) -> TimeEstimate:
-        """Return the time estimate of training runs.
+        """Estimate the time of training runs.
 
         Args:
             runs: the ids of the runs.
@@ -312,7 +312,7 @@ class Cost:
         return TimeEstimate(len(runs), self.hours(runs))
 
     def evaluation(self, encoders: Collection[str]) -> TimeEstimate:
-        """Return the time estimate of encoding sentences and texts in fp32.
+        """Estimate the time of encoding sentences and texts in fp32.
 
         The hours are None for the embedded data, which are small. Classifiers are not counted, and suites without a
         number of tokens in `datasets.yaml` are not counted either.

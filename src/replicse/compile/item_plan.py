@@ -175,7 +175,7 @@ class ItemPlan:
 
 
 def plan_item(study: Study, item: Item) -> ItemPlan:
-    """Collect the facts of a study about an item.
+    """Create the plan of an item from the facts in a study.
 
     Args:
         study: the study.

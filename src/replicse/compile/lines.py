@@ -95,7 +95,7 @@ class Line:
 
 
 def lines_of(study: Study, item: Item, row: Row) -> Iterator[Line]:
-    """Yield the lines of a row.
+    """Create the lines of a row.
 
     The lines are: as described, the encoders in `also`, each variant, and each crossed backbone.
 
@@ -119,7 +119,7 @@ def lines_of(study: Study, item: Item, row: Row) -> Iterator[Line]:
 
 
 def described(item: Item, row: Row) -> Line:
-    """Return the line of a row as the paper describes it.
+    """Create the line of a row as the paper describes it.
 
     Args:
         item: the item.
@@ -160,7 +160,7 @@ def choose_variants(
 
 
 def _variant(item: Item, row: Row, name: str, protocols: Sequence[Protocol], file: str) -> Line:
-    """Return the line of a variant; other columns are as described."""
+    """Create the line of a variant; other columns are as described."""
     measured = [column.id for column in item.columns if column.kind != "derived"]
     # Columns that the same protocols change share their layers.
     shared: dict[tuple[str, ...], Layers] = {}
@@ -177,7 +177,7 @@ def _variant(item: Item, row: Row, name: str, protocols: Sequence[Protocol], fil
 
 
 def _protocol_layer(protocol: Protocol) -> EncoderRequest:
-    """Return the change of a protocol as a layer of a request.
+    """Create a layer of a request from the change of a protocol.
 
     Changes of views and terms are in `vary`, changes of stages of a chain in `stages`, by recipe.
     """

@@ -234,7 +234,7 @@ def _key(part: HubPart) -> tuple[str | None, ...]:
 
 
 def list_outside(study: Study) -> list[Mapping[str, Any]]:
-    """Return the dicts in job payloads that may name external data.
+    """Return the dicts in job payloads that can name external data.
 
     Args:
         study: the study; it caches the result.

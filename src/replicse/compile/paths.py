@@ -208,7 +208,7 @@ def drop_partial(scale: str) -> None:
 
 
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:
-    """Return the id of a trained tokenizer.
+    """Compute the id of a trained tokenizer.
 
     Args:
         recipe: a dict with the name, and the corpus or vocabulary.
@@ -220,7 +220,7 @@ def tokenizer_id(recipe: Mapping[str, Any]) -> str:
 
 
 def backbone_id(source: EncoderSource | Init) -> str:
-    """Return the id of a released encoder.
+    """Compute the id of a released encoder.
 
     Args:
         source: the hub id, folder or word vectors.

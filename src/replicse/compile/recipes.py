@@ -54,7 +54,7 @@ class Recipes:
 
     Args:
         papers: a dict from keys to papers.
-        scale: the scale, which may replace recipes.
+        scale: the scale, which can replace recipes.
         record: the record, for spreads over seeds.
     """
 

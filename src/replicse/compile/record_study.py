@@ -35,7 +35,7 @@ class SourceCell:
         source_name: the name of the source.
         setting_name: the name of the setting.
         readings: the readings, counted readings first.
-        trained: whether the values depend on a training seed, which may be unknown.
+        trained: whether the values depend on a training seed, even if it is unknown.
     """
 
     cell: Cell

@@ -97,7 +97,7 @@ class JobResources:
         """Return whether an evaluation has a separate allocation.
 
         Args:
-            group: the group of suites; a group with a suite that may take hours has a separate allocation.
+            group: the group of suites; a group with a suite that can take hours has a separate allocation.
         """
         return self.needs.full_suites and is_long(group)
 
@@ -128,7 +128,7 @@ class JobResources:
 
 
 def requested_minutes(hours: float | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the requested minutes of a job.
+    """Compute the requested minutes of a job.
 
     The request is twice the expected hours, at least 15 minutes, and at most the longest job of the scale.
 
@@ -144,7 +144,7 @@ def requested_minutes(hours: float | None, needs: ScaleNeeds, attempt: int = 1) 
 
 
 def training_minutes(cost: Cost, run: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the requested minutes of a training.
+    """Compute the requested minutes of a training.
 
     Args:
         cost: the cost of the study.
@@ -157,7 +157,7 @@ def training_minutes(cost: Cost, run: str, needs: ScaleNeeds, attempt: int = 1) 
 
 
 def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the requested minutes of an evaluation.
+    """Compute the requested minutes of an evaluation.
 
     A long suite requests at most the `hours` of the suite. The scoring of such a suite, by the CPU, is assumed to take
     as long as the encoding.
@@ -182,7 +182,7 @@ def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, 
 
 
 def store_minutes(rows: int | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the requested minutes for tokenising a column.
+    """Compute the requested minutes for tokenising a column.
 
     Args:
         rows: the number of rows of the corpus; None requests an hour.
@@ -194,7 +194,7 @@ def store_minutes(rows: int | None, needs: ScaleNeeds, attempt: int = 1) -> int:
 
 
 def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the requested memory of a training in MB.
+    """Compute the requested memory of a training in MB.
 
     Without a GPU, the value of the scale is used.
 
@@ -210,7 +210,7 @@ def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt:
 
 
 def evaluation_memory_mb(group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the requested memory of an evaluation in MB.
+    """Compute the requested memory of an evaluation in MB.
 
     Args:
         group: the group of suites; at a scale with full suites the maximum over the suites is used.
@@ -224,7 +224,7 @@ def evaluation_memory_mb(group: str, needs: ScaleNeeds, attempt: int = 1) -> int
 
 
 def store_memory_mb(rows: int | None, attempt: int = 1) -> int:
-    """Return the requested memory for tokenising a column in MB.
+    """Compute the requested memory for tokenising a column in MB.
 
     Args:
         rows: the number of rows of the corpus. Default if it is None: a million.
@@ -234,7 +234,7 @@ def store_memory_mb(rows: int | None, attempt: int = 1) -> int:
 
 
 def is_long(group: str) -> bool:
-    """Return whether a suite of a group may take hours at the papers' scale.
+    """Return whether a suite of a group can take hours at the papers' scale.
 
     Args:
         group: the group of suites.

@@ -61,7 +61,7 @@ def count_search_jobs(scale: Scale, request: EncoderRequest, location: str) -> i
     """Return the number of jobs of a request's search; 1 without a search.
 
     Args:
-        scale: the scale, which may limit the search.
+        scale: the scale, which can limit the search.
         request: the request.
         location: the location in error messages.
     """
@@ -109,7 +109,7 @@ def get_setting(run: Run | None, path: str) -> Any:
 
 
 def search_change(values: Mapping[str, Any], location: str) -> EncoderRequest:
-    """Return the change of a request by a job of a search.
+    """Create the change of a request for a job of a search.
 
     Args:
         values: a dict from paths to values: `section.key` of the run, as in {"optimisation.batch_size": 64}, or

@@ -136,7 +136,7 @@ def largest_search(item: Item, scale: Scale) -> int:
 
     Args:
         item: the item.
-        scale: the scale, which may limit searches.
+        scale: the scale, which can limit searches.
     """
     # A search in another column raises an error when it is compiled.
     columns = [column for column in item.columns if column.over and column.over.jobs]

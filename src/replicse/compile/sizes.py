@@ -43,7 +43,7 @@ def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
 
 
 def layer_parameters(layers: int, hidden: int) -> int:
-    """Return the parameters of an encoder's layers, 12 width^2 for each layer.
+    """Compute the parameters of an encoder's layers, 12 width^2 per layer.
 
     Args:
         layers: the number of layers.
@@ -53,7 +53,7 @@ def layer_parameters(layers: int, hidden: int) -> int:
 
 
 def encoder_parameters(layers: int, hidden: int) -> int:
-    """Return the approximate number of parameters of an encoder.
+    """Compute the approximate number of parameters of an encoder.
 
     Token embeddings are included.
 
@@ -65,7 +65,7 @@ def encoder_parameters(layers: int, hidden: int) -> int:
 
 
 def saved_bytes(run: Run, sources: Sources) -> float | None:
-    """Return the approximate disk space of a run's weights in bytes.
+    """Compute the approximate disk space of a run's weights in bytes.
 
     Without selection `best` and `last` are the same file. Each step of a trajectory is a file.
 
@@ -84,7 +84,7 @@ def saved_bytes(run: Run, sources: Sources) -> float | None:
 
 
 def training_bytes(run: Run, sources: Sources, rows: int | None = None) -> float | None:
-    """Return the approximate bytes of GPU memory of a training step.
+    """Compute the approximate bytes of GPU memory of a training step.
 
     Includes weights with gradients and moments, frozen models, and activations kept for the backward pass.
 

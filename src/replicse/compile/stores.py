@@ -12,7 +12,7 @@ from replicse.registry.runs import Run
 
 
 class Stores:
-    """A builder of the stores of runs in a study; equal stores are shared.
+    """A builder that creates the stores of runs; equal stores are shared.
 
     Args:
         study: the study to fill.

@@ -350,7 +350,7 @@ class Study:
             description["encoder"] = self.encoder_folder(encoder)
         if encoder.source.words:
             description["vectors"] = encoder.source.words.plain()
-        # The default pooling of an encoder is defined in the folder, which may not exist yet.
+        # The default pooling of an encoder is defined in the folder, which might not exist yet.
         if not isinstance(encoder.pooling, Own):
             description["pooling"] = encoder.pooling.spelling
         description["postprocess"] = encoder.postprocess.plain() if encoder.postprocess else None

@@ -31,7 +31,7 @@ class Inputs:
         self.data = specifications.study.paths.data
 
     def of(self, stage: str) -> Callable[[Sequence[str]], list[str]]:
-        """Return a function for the inputs of a stage's jobs.
+        """Create a function for the inputs of a stage's jobs.
 
         Args:
             stage: the stage.

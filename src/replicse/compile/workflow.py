@@ -19,7 +19,7 @@ def prepare_study(
 
     Args:
         config: the config from Snakemake.
-        home: the parent of the workflow: papers, scales and rules; the environment may specify another workflow.
+        home: the parent of the workflow: papers, scales and rules; the environment can specify another workflow.
         library: the folder of the package that jobs use.
         is_main_process: whether to write; the jobs of a cluster parse the workflow again, while others run.
 

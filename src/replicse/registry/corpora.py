@@ -49,7 +49,7 @@ class Sample(Checked):
 class Kept(Checked):
     """The rows of a corpus to keep, and the expected number of rows.
 
-    With `about` the number may differ by a tenth.
+    With `about` the number can differ by a tenth.
     """
 
     limit: Count | None = None
@@ -171,7 +171,7 @@ class Triples(OneFile):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the three roles; a file may omit the negatives."""
+        """Return the three roles; a file can omit the negatives."""
         return ("anchor", "positive", "negative")
 
 

@@ -9,7 +9,7 @@ COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=F
 
 
 def digest(value: Any, length: int = 12) -> str:
-    """Return the first hex digits of the SHA-256 of sorted, compact JSON.
+    """Compute the first hex digits of the SHA-256 of sorted, compact JSON.
 
     Numbers are normalised: 1.0 and 1 have the same digest.
 

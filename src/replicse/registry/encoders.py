@@ -100,7 +100,7 @@ Head = HeadParameters
 def can_keep(wanted: Head, stored: Head) -> bool:
     """Return whether a head can continue with the weights of a stored head.
 
-    Adaptive dropout has no weights, so it may differ.
+    Adaptive dropout has no weights, so it can differ.
 
     Args:
         wanted: The head of a run.
@@ -179,7 +179,7 @@ Family = Annotated[Id, AfterValidator(_family)]
 class Architecture(Checked):
     """The sizes of an encoder that is trained from random weights.
 
-    The family may be any family of `transformers` or a plug-in. `config` has further keys of the family's
+    The family can be any family of `transformers` or a plug-in. `config` has further keys of the family's
     configuration, such as {relative_attention: true} for deberta-v2.
     """
 

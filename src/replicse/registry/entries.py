@@ -123,7 +123,7 @@ class Entry(Checked):
 
     @classmethod
     def check_changes(cls, what: str) -> AfterValidator:
-        """Return a validator of changed parameters by entry name.
+        """Create a validator of changed parameters by entry name.
 
         Args:
             what: The word for an entry in error messages, such as "term".
@@ -141,7 +141,7 @@ class Entry(Checked):
 
     @classmethod
     def reader(cls, part: str, location: str) -> Callable[..., Any]:
-        """Return a function that validates JSON-like data as an entry.
+        """Create a function that validates JSON-like data as an entry.
 
         Args:
             part: The name of the data in error messages, such as "corpus".

@@ -242,7 +242,7 @@ def _sha256(place: Path, pattern: str = "**/*") -> str:
 
 
 def _joined(registry: Registry, plugin: Plugin) -> Registry:
-    """Return a registry with the entries of a plug-in added."""
+    """Create a registry that also contains the names in a plug-in."""
     with _placed(plugin):
         _import(plugin)
         suites, families = _tables(plugin, registry)

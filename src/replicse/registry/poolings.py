@@ -30,7 +30,7 @@ def ended(sentence: str) -> str:
 
 
 class PoolingParameters(NamedEntry):
-    """Base of all poolings; a file may contain only the name of a pooling.
+    """Base of all poolings; a file can specify a pooling by name alone.
 
     `states` are the hidden states that it uses (0: the embeddings); `tokens` is whether it uses all tokens or
     only position 0. `implementation` is the function that computes the vectors.

@@ -11,14 +11,14 @@ class ScheduleParameters(NamedEntry):
     """Base of all schedules; the code is `function(step, steps, parameters)`.
 
     It returns a factor for the 0-based step `step` of `steps`. The learning rate follows a schedule after its
-    warm-up, and the weight of a term may follow a schedule too.
+    warm-up, and the weight of a term can follow a schedule too.
     """
 
     key: ClassVar[str] = "schedule"
     schedule: str
 
     def factor(self, step: int, steps: int) -> float:
-        """Return the factor at a 0-based step.
+        """Compute the factor at a 0-based step.
 
         Args:
             step: The 0-based step.

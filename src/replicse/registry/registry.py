@@ -58,7 +58,7 @@ class Registry:
     def joined(
         self, home: str, modules: Iterable[ModuleType], suites: Mapping[str, Any], families: Mapping[str, str]
     ) -> Self:
-        """Return the registry with the entries, suites and families of modules.
+        """Create a registry that also contains the names in modules.
 
         Args:
             home: The module of the plug-in; "" for this package.

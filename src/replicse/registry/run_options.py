@@ -242,7 +242,7 @@ class Momentum(Checked):
     head: Literal["averaged", "trained"] = "averaged"
 
     def decay_at(self, step: int, steps: int) -> float:
-        """Return the decay before a 0-based step.
+        """Compute the decay before a 0-based step.
 
         Args:
             step: The 0-based step.

@@ -87,7 +87,7 @@ class InitSpec(Checked):
     """The source of the initial weights; exactly one.
 
     The source is a `backbone` of the scale; `use`, the last checkpoint of another recipe's run with the same
-    seed, which `run` may change; a `hub` artefact; a `folder`, absolute or relative to the workspace; `fresh`,
+    seed, which `run` can change; a `hub` artefact; a `folder`, absolute or relative to the workspace; `fresh`,
     random weights; or `average`, the mean of the weights of several runs (Wortsman et al. 2022, model soups),
     which optimisation.steps 0 evaluates unchanged. `checkpoint` is the checkpoint of the other run (default:
     the checkpoint that it keeps). `keep_head` keeps the saved heads, including a backbone's own pooler; by

@@ -216,7 +216,7 @@ class Run(RunOptions, RunSource):
 
     @cached_property
     def run_id(self) -> str:
-        """Return a readable prefix and 12 hexadecimal digits.
+        """Create the id: a readable prefix and 12 hexadecimal digits.
 
         It is safe in paths and wildcards.
         """

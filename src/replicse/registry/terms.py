@@ -17,7 +17,7 @@ Weight = Annotated[Number, Field(ge=0)]
 
 
 class TermParameters(Entry):
-    """Base of all terms: a name and a weight, which may follow a `schedule`.
+    """Base of all terms: a name and a weight, which can follow a `schedule`.
 
     Other numbers of the term follow `schedules` by key: `{temperature: cosine}`. `implementation` is
     `module:class` of the loss. The methods return which views the term uses as vectors, and the number of
@@ -55,7 +55,7 @@ class TermParameters(Entry):
         return self.of({**self.written(), **values}, f"schedules of term {self.term} at step {step + 1}")
 
     def weight_at(self, step: int, steps: int) -> float:
-        """Return the weight at a 0-based step.
+        """Compute the weight at a 0-based step.
 
         Args:
             step: The 0-based step.

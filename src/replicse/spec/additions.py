@@ -25,7 +25,7 @@ def with_additions(
         papers: a dict from keys to papers.
         config: the config.
         file: the file of the config in error messages.
-        scales: the names of all scales, for which a corpus may specify rows.
+        scales: the names of all scales, for which a corpus can specify rows.
 
     Returns:
         A copy of the scale.
@@ -57,7 +57,7 @@ def _join_entries(
     joined: dict[str, tuple[Any, str]] = {}
     for home, entries in {**homes, file: getattr(config, kind) or {}}.items():
         for name, entry in entries.items():
-            # Several papers may define a corpus of the same name; recipes of a paper use the corpus of this paper.
+            # Several papers can define a corpus of the same name; recipes of a paper use the corpus of this paper.
             key = name
             if name in shared and home != file:
                 key = f"{Path(home).parent.name}/{name}"

@@ -1,4 +1,4 @@
-"""Causes: why a number may not reproduce.
+"""Load causes: reasons for differences from a reported number.
 
 A cause has the threads that report it, and measured effects.
 """

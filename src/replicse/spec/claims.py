@@ -126,7 +126,7 @@ class Relation(Checked):
         return left, right
 
     def slack(self, left: float, right: float) -> float:
-        """Return the margin by which the relation is true; negative if false.
+        """Compute the margin by which the relation is true; negative if false.
 
         The result is rounded to remove binary noise.
 

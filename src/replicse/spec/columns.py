@@ -122,7 +122,7 @@ def _kind_may_be_left_out(schema: dict[str, Any]) -> None:
 class Score(_Column):
     """A number of an evaluation.
 
-    Rows may specify the path if the column does not.
+    Rows can specify the path if the column does not.
     """
 
     model_config = ConfigDict(json_schema_extra=_kind_may_be_left_out)

@@ -197,7 +197,7 @@ def checked_config(values: object, file: str) -> Config:
         BadInput: if the config is not valid; the error names file, key and value.
     """
     if isinstance(values, Mapping) and values.get("corpora"):
-        # A plug-in may define the format of a corpus.
+        # A plug-in can define the format of a corpus.
         use_all_plugins(_plugins(values, file))
     config = Config.of(values, file)
     if len(set(config.seeds)) < len(config.seeds):

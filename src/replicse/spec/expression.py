@@ -168,7 +168,7 @@ class Expression:
         return Expression(NAME.sub(lambda match: change(match[1]), self.text))
 
     def rounding_error(self, values: Mapping[str, float], halves: Mapping[str, float]) -> float:
-        """Return the largest error of the result from rounding the numbers.
+        """Compute the largest error of the result from rounding the numbers.
 
         The result is assumed to be monotonic in each number within the rounding. Comparisons of rows have no error.
 

@@ -157,7 +157,7 @@ class Domain(Checked):
         return self.uniform or self.log_uniform or self.choice or ()
 
     def at(self, place: float) -> Any:
-        """Return the value at a position in the domain.
+        """Compute the value at a position in the domain.
 
         Numbers are rounded to three digits, so that names of runs are readable.
 
@@ -194,7 +194,7 @@ class Draw(Checked):
     ]
 
     def list_values(self, most: int | None = None) -> list[dict[str, Any]]:
-        """Return the values of each job by path.
+        """Create the values of each job by path.
 
         Args:
             most: the maximum number of jobs; the values of a job do not depend on it. Default: all jobs.

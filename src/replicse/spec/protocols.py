@@ -37,7 +37,7 @@ class Change(Vary):
 class Protocol(Checked):
     """A variant of a paper.
 
-    `cells` is a dict from items to the rows that it may explain, or to single cells as `row/column`. `evidence` is the
+    `cells` is a dict from items to the rows that it can explain, or to single cells as `row/column`. `evidence` is the
     place of the difference. `stages` lists recipes: their runs in a chain of training are changed; by default the last
     run, which is evaluated. `as_run` means that the released code uses the variant; the protocol `as-run` combines all
     such variants. `in_table` lists items that show the variant below their rows; other items run it only if they are
@@ -60,7 +60,7 @@ class Protocol(Checked):
         return self
 
     def applies(self, item: str, row: str, column: str = "") -> bool:
-        """Return whether the variant may explain a cell of an item.
+        """Return whether the variant can explain a cell of an item.
 
         Args:
             item: the name of the item.

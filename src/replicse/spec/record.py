@@ -186,7 +186,7 @@ class Record(Checked):
         """Return the readings of a cell for any protocol.
 
         Args:
-            cell: the cell; readings may omit the metric.
+            cell: the cell; readings can omit the metric.
         """
         described = cell.described
         return (*self._by_cell.get(described.short, ()), *self._by_cell.get(str(described), ()))

@@ -18,7 +18,7 @@ def has_printed_hyperparameters(setting: SourceSetting) -> bool:
     """Return whether a setting has the reported hyper-parameters.
 
     Args:
-        setting: the setting; code, precision and versions may differ.
+        setting: the setting; code, precision and versions can differ.
     """
     return setting.is_printed or (setting.as_ is None and setting.facts.keys() <= ALIKE)
 
@@ -43,7 +43,7 @@ def lent_spreads(record: Record) -> Iterator[tuple[SourceReading, Spread]]:
 
 
 def spread_of_runs(values: list[float]) -> Spread | None:
-    """Return the sample standard deviation of runs.
+    """Compute the sample standard deviation of runs.
 
     Args:
         values: a list with the value of each run.

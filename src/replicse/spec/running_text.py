@@ -54,7 +54,7 @@ class NumberInText(Checked):
 
 
 def numbers_in_text(names: CellNames, datasets: Datasets) -> dict[CellId, NumberInText]:
-    """Return the explanation of each number of the running texts.
+    """Load the explanation of each number of the running texts.
 
     Args:
         names: the names of the cells of all papers.

@@ -327,7 +327,7 @@ def expand_blocks(entries: Sequence[Any], key: str, names: Mapping[str, Any], lo
     A block is `{for_each: [{name: value}, ...], rows: [...]}`.
 
     Args:
-        entries: rows or columns, and blocks, which may be nested.
+        entries: rows or columns, and blocks, which can be nested.
         key: `rows` or `columns`, the key of the entries of a block.
         names: a dict from names in braces to their values.
         location: the file in error messages.
