@@ -55,7 +55,7 @@ class ItemPlan:
         runs: a dict from trained encoders to runs.
         depends: a dict from runs to their direct dependencies.
         readings: the description of the encoder in an evaluation file, by encoder and group of suites.
-        own_sets: the user's evaluation sets in the cells, by name.
+        own_sets: the user's evaluation datasets in the cells, by name.
         variants: the titles of protocols that are run only for adjudication.
         deviations: the text on deviations of the item.
         scale_notes: the changes of the scale in the item's recipes and searches, a clause each.
@@ -236,7 +236,7 @@ def _searched_paths(cell: Cell) -> list[str]:
 
 
 def _list_own_sets(study: Study, cells: Iterable[Cell]) -> Mapping[str, Any]:
-    """Return the user's sets in the cells; other sets do not change the item."""
+    """Return the user's evaluation datasets in the cells."""
     prefix = "sets/"
     read = [cell.metric_path.removeprefix(prefix) for cell in cells if cell.metric_path.startswith(prefix)]
     sets: Mapping[str, Any] = only_sets({"sets": study.own_sets}, read)["sets"]

@@ -43,7 +43,7 @@ class Job:
             default.
         code: the modules that change the outputs; a plug-in is a single unit. Default: empty.
         files: a dict with the names of files below the data root. Default: empty.
-        reads_sets: whether the job loads the evaluation sets of the data root. Default: False.
+        reads_sets: whether the job loads the evaluation datasets of the data root. Default: False.
         texts: the files of the workflow that the job reads: `papers` for all papers, or the name of a file. Default:
             empty.
     """

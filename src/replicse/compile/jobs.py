@@ -71,7 +71,7 @@ def _make_job(
         modules: the modules that change the outputs, `module` or `module:name`.
         settings: the checked data in the payload, from which further modules follow. Default: empty.
         files: a dict with the names of files below the data root. Default: empty.
-        reads_sets: whether the job loads evaluation sets of the data root. Default: False.
+        reads_sets: whether the job loads evaluation datasets of the data root. Default: False.
         texts: the files of the workflow that the job reads. Default: empty.
         outputs: the outputs; default: computed from stage and id.
     """

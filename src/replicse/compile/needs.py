@@ -158,7 +158,7 @@ def hub_parts(study: Study, read: Iterable[Mapping[str, Any]]) -> list[HubPart]:
 def data_files(study: Study) -> list[str]:
     """Return the files of the data root for all jobs, sorted.
 
-    Evaluation sets are not included.
+    Evaluation datasets are not included.
 
     Args:
         study: the study.
@@ -169,7 +169,7 @@ def data_files(study: Study) -> list[str]:
 def tables(study: Study) -> list[str]:
     """Return the files of the working directory for all jobs.
 
-    The files are the user's corpora and evaluation sets.
+    The files are the user's corpora and evaluation datasets.
 
     Args:
         study: the study.
@@ -195,7 +195,7 @@ def absent_root(study: Study) -> str:
 
 
 def absent(study: Study) -> Iterator[str]:
-    """Yield sentences on missing corpora, sets and encoders of the user.
+    """Yield sentences on missing corpora, datasets and encoders of the user.
 
     Args:
         study: the study.

@@ -30,7 +30,7 @@ def remarks(study: Study) -> Iterator[str]:
     """Yield the remarks on a study.
 
     The remarks are on changes of the scale in the user's runs, missing commits, data and poolers, items of other
-    scales, searches that the scale shortens, and the user's sets at a scale without verdicts.
+    scales, searches that the scale shortens, and the user's evaluation datasets at a scale without verdicts.
 
     Args:
         study: the study.

@@ -383,7 +383,7 @@ def _contains(file: Path, text: str) -> bool:
 
 
 def _set_files(root: Path) -> list[Path]:
-    """Return the files of the evaluation sets in a data root."""
+    """Return the files of the evaluation datasets in a data root."""
     from replicse.data.sets import evaluation_files  # imports numpy
 
     files: list[Path] = []

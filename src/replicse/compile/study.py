@@ -275,7 +275,7 @@ class Study:
 
     @property
     def own_sets(self) -> Mapping[str, Any]:
-        """Return the user's own evaluation sets by name."""
+        """Return a dict from names to the user's own evaluation datasets."""
         sets: Mapping[str, Any] = self.scale.options.get("sets", {}).get("sets", {})
         return sets
 

@@ -26,7 +26,7 @@ def validate_scales(
     """Compile all items at all scales.
 
     Args:
-        config: the config, for corpora, sets and plug-ins.
+        config: the config, for corpora, evaluation datasets and plug-ins.
         papers: a dict from keys to papers.
         workflow: the folder of papers and scales.
         file: the file of the config in error messages.

@@ -173,7 +173,7 @@ def only_sets(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]
     """Return the options with a subset of the datasets.
 
     Args:
-        options: The options of the suite `sets`.
+        options: The options of the suite `sets`, which contain all datasets.
         read: The metric paths below the suite, from which the datasets follow.
     """
     names = {path.partition("/")[0] for path in read}

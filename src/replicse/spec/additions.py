@@ -1,4 +1,4 @@
-"""Add the corpora and evaluation sets of papers and a config to a scale."""
+"""Add the corpora and datasets of papers and a config to a scale."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ from replicse.spec.scales import Scale
 def with_additions(
     scale: Scale, papers: Mapping[str, Paper], config: Config, file: str, scales: Collection[str]
 ) -> Scale:
-    """Return a scale with the corpora and sets of papers and a config.
+    """Create a scale with the corpora and datasets of papers and a config.
 
     A corpus of the scale replaces a paper's corpus of the same name. If several papers define a corpus, it is named
     `paper/name`.
@@ -31,7 +31,7 @@ def with_additions(
         A copy of the scale.
 
     Raises:
-        BadInput: if a corpus of the config has the name of a corpus of the scale, or two sets have the same name.
+        BadInput: if a corpus of the config has the name of a corpus of the scale, or two datasets have the same name.
     """
     for name in (config.corpora or {}).keys() & scale.corpora.keys():
         raise BadInput(f'{file}: corpora: "{name}" is a corpus of {scale.file}; rename yours')
@@ -51,7 +51,7 @@ def with_additions(
 def _join_entries(
     kind: str, papers: Mapping[str, Paper], config: Config, file: str
 ) -> dict[str, tuple[Any, str]]:
-    """Return corpora or sets of papers and config by name, with their files."""
+    """Return corpora or datasets of papers and config, with their files."""
     homes = {f"{paper.folder / kind}.yaml": getattr(paper, kind) for paper in papers.values()}
     shared = shared_corpora(papers) if kind == "corpora" else set()
     joined: dict[str, tuple[Any, str]] = {}

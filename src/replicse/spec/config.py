@@ -102,8 +102,8 @@ class Config(Plugins):
     `adjudicate` lists items of which all protocols are run. `rows` selects rows of an item, or adds the user's rows:
     then only the user's rows are run, next to the reported numbers. `crossed` lists rows of items that are also run
     with every seed on the backbone of every seed. `precision` replaces the scale's precision of training. `corpora`
-    and `sets` are added to the corpora and sets of papers. `folders` is a dict from encoders of the hub to folders,
-    absolute or relative to the workspace.
+    and `sets` are used in addition to the corpora and evaluation datasets of papers. `folders` is a dict from encoders
+    of the hub to folders, absolute or relative to the workspace.
     """
 
     scale: Id

@@ -81,7 +81,7 @@ class Corpora(Checked):
 
 
 class Sets(Checked):
-    """The evaluation sets of a paper."""
+    """The evaluation datasets of a paper."""
 
     sets: dict[SetName, EvaluationSet]
 

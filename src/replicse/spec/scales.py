@@ -113,7 +113,7 @@ class Scale(Checked):
     def check_name(self, location: str, suite: str, name: str, metric: str) -> None:
         """Raise BadInput unless the options of a suite contain a name.
 
-        An evaluation set should also have the metric of the cell.
+        An evaluation dataset should also have the metric of the cell.
 
         Args:
             location: the location in error messages.
