@@ -130,7 +130,10 @@ def record_study(
 
 
 class _Readings:
-    """The record's readings by encoder and metric path, and named `items`."""
+    """The readings of the record by encoder and metric path.
+
+    `items` contains the items with a reading.
+    """
 
     def __init__(self, papers: Mapping[str, Paper], record: Record) -> None:
         self.record = record
@@ -214,7 +217,7 @@ def _has_own_encoder(row: Row, column: AnyColumn) -> bool:
 
 
 def _is_read(column: AnyColumn) -> bool:
-    """Return whether a column can have a reading of one run."""
+    """Return whether a column contains values of single runs."""
     of_runs = column.over is None or column.over.seeds.statistic == "mean"
     return column.kind == "score" and is_measured(column) and of_runs
 

@@ -151,7 +151,7 @@ def _own_items(study: Study) -> list[Item]:
 
 
 def _list_written_runs(study: Study, items: Iterable[Item]) -> Iterator[tuple[Written, str]]:
-    """Yield the unadjusted runs of the rows of items with locations."""
+    """Yield the runs of the rows of items before adjustment, with locations."""
     recipes = Recipes(study.papers, study.scale, Record())
     for item in items:
         for row in _run_rows(item):
@@ -222,7 +222,11 @@ def cut_searches(study: Study, item: Item) -> str:
 
 
 def _count_searches(scale: Scale, item: Item, row: Row) -> dict[str, tuple[int, int]] | None:
-    """Return the run and total counts of a row's searches, or None."""
+    """Count the values and jobs of a row's searches; None without searches.
+
+    Returns:
+        A dict from descriptions to the number at this scale and the number in the request.
+    """
     line = described(item, row)
     columns = [column for column in item.columns if column.over and column.over.jobs]
     if not columns:

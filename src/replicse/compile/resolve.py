@@ -346,7 +346,7 @@ class Resolver:
         )
 
     def _frozen(self, chain: Chain, seed: Seeds, model: FrozenModel) -> FrozenModel:
-        """Return a frozen model by folder, with pooling unless the term has it."""
+        """Return a frozen model with a folder instead of a name."""
         location = chain.location
         if model.folder:
             raise BadInput(f'{location}: the run names the folder "{model.folder}"; expected {BY_NAME}')

@@ -153,7 +153,7 @@ class Specifications:
         return False
 
     def _restore_order(self, job: Job, copy: Mapping[str, Any], dates: list[int]) -> bool:
-        """Date outputs after their inputs, which is lost in a copy without dates.
+        """Date outputs after their inputs if files were copied without dates.
 
         Returns:
             Whether the outputs are newer than the inputs.

@@ -167,7 +167,7 @@ class NamedEntry(Entry):
 
     @property
     def spelling(self) -> str | dict[str, Any]:
-        """Return the entry as a file would write it: a name, or a dict."""
+        """Return the entry in the shortest form for a file: a name, or a dict."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     @classmethod

@@ -49,7 +49,7 @@ class Observation(Checked):
 
     @property
     def deltas(self) -> tuple[float, ...]:
-        """Return obtained minus reported, in points."""
+        """Return the obtained minus the reported numbers, in points."""
         return self.delta or tuple(got - (self.printed or 0) for got in self.got)
 
 

@@ -106,7 +106,10 @@ class Subtrahend(Checked):
 
 
 class _Column(Checked):
-    """The keys of every kind of column; default for `metric`: the table's."""
+    """The keys of every kind of column.
+
+    The default of `metric` is the metric of the table.
+    """
 
     id: ColumnId
     label: str = ""
