@@ -29,7 +29,8 @@ def adjust_run(scale: Scale, run: RunSpec, own: RunSpec, location: str) -> RunSp
             continue  # e.g. a run without momentum does not get any
         if _sets(own, section, key) and "adjust" not in scale.workspace_keys:
             continue
-        old, written = None, {}
+        old: Any = None
+        written: dict[str, Any] = {}
         if section in run.model_fields_set:
             part = getattr(run, section)
             old, written = part.entries().get(key), part.written()

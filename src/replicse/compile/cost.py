@@ -117,11 +117,15 @@ def check_frozen_layers(run: Run, runs: Mapping[str, Run], location: str) -> Non
     Raises:
         BadInput: if the encoder does not have one of the layers.
     """
-    if run.freeze.layers and (size := sizes_of(run.init, {name: each.init for name, each in runs.items()})):
-        try:
-            run.freeze.numbers(size[0])
-        except BadInput as error:
-            raise BadInput(f"{location}: {error}") from None
+    if not run.freeze.layers:
+        return
+    size = sizes_of(run.init, {name: each.init for name, each in runs.items()})
+    if size is None:
+        return
+    try:
+        run.freeze.numbers(size[0])
+    except BadInput as error:
+        raise BadInput(f"{location}: {error}") from None
 
 
 def passes(run: Run, sources: Sources) -> float | None:

@@ -273,7 +273,7 @@ def _modules(plugin: Plugin) -> dict[str, ModuleType]:
 
 
 def _tables(plugin: Plugin, registry: Registry) -> Iterator[dict[str, Any]]:
-    """Yield a plug-in's suites and families; UserMessage if they are not valid."""
+    """Yield a plug-in's suites and families; UserMessage if not valid."""
     for table, package, what, exists in (
         ("SUITES", SUITES, "suite", lambda name: name in registry.suites or name in OTHERS),
         ("FAMILIES", FAMILIES, "family", lambda name: has_family(name, registry.families)),
