@@ -39,7 +39,7 @@ def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_
     assert "mine/table1 has no encoder at compact, micro, paper, short" in told and "those of own do" in told
     assert main(["plan", "simcse/table3", "--scale", "compact"]) == 0
     assert main(["run", "-n", "mine/table1", "--scale", "compact"]) == 2
-    assert 'hold no "mine", but those of own do; use it at that scale' in capsys.readouterr().err
+    assert 'have no "mine"; use it at scale own' in capsys.readouterr().err
     assert main(["plan", "mine/table1", "--scale", "own", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["hours"] > 0
     (workspace / "given/models/mine").rename(workspace / "given/models/ours")
@@ -47,4 +47,4 @@ def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_
     assert main(["run", "-n", "mine", "--scale", "own"]) == 2 and absent in capsys.readouterr().err
     (workspace / "scales" / "own.yaml").write_text(yaml.safe_dump({**own, "backbones": {}}))
     assert main(["plan", "mine/table1", "--scale", "own"]) == 2
-    assert 'hold no "mine"; known: ' in capsys.readouterr().err
+    assert 'have no "mine"; known: ' in capsys.readouterr().err

@@ -105,7 +105,7 @@ def test_the_wheel_is_whole(tmp_path):
     loss.unlink()
     (told,) = replicse("run", code=2).splitlines()
     assert told == (
-        'replicse run: plug-in "plugins/far_apart.py": no such file or folder; put it back, or take it out of plugins'
+        'replicse run: plug-in "plugins/far_apart.py": no such file or folder; put it back, or remove it from plugins'
         " in config.yaml and what uses it out of the papers"
     )
 

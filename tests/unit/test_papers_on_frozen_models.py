@@ -185,10 +185,10 @@ def edit_recipes(key, change):
 @pytest.mark.parametrize(
     ("teacher", "problem"),
     [
-        ({"use": "second-generation"}, "the run starts from itself, by the frozen model"),
+        ({"use": "second-generation"}, "the run depends on itself through the frozen model"),
         ({"use": "stuednt"}, 'recipe "teacher/stuednt" is unknown; did you mean "teacher/student"'),
-        ({"backbone": "bert-bsae"}, 'hold no "bert-bsae"; did you mean "bert-base"'),
-        ({"released": "sup-simcse"}, 'released of .* hold no "sup-simcse"'),
+        ({"backbone": "bert-bsae"}, 'have no "bert-bsae"; did you mean "bert-base"'),
+        ({"released": "sup-simcse"}, 'released of .* have no "sup-simcse"'),
         ("bert-base", r"expected {backbone: NAME}, {released: NAME} or {use: RECIPE}"),
         ("results/x/best", 'names the folder "results/x/best"'),
         ({"backbone": "bert-base", "checkpoint": "last"}, "checkpoint only with use"),

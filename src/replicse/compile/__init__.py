@@ -1,4 +1,4 @@
-"""The compiler of studies: specifications, plans, costs and paths.
+"""Compile papers, a scale and a config into a study.
 
-Everything that a study needs is known before it runs.
+The modules compute specifications, plans, costs and paths. All parts of a study are known before it runs.
 """

@@ -13,9 +13,12 @@ def adjust_run(scale: Scale, run: RunSpec, own: RunSpec, location: str) -> RunSp
 
     Args:
         scale: the scale.
-        run: the run as recipes and requests write it.
-        own: the part of the run that papers of the workspace write; a packaged scale leaves it as it is.
-        location: the place that errors name.
+        run: the run as recipes and requests specify it.
+        own: the values that papers of the workspace set; a packaged scale does not change them.
+        location: the location in error messages.
+
+    Returns:
+        The adjusted run; the same run if no rule applies.
 
     Raises:
         BadInput: if an adjusted value is not valid.
@@ -26,15 +29,18 @@ def adjust_run(scale: Scale, run: RunSpec, own: RunSpec, location: str) -> RunSp
             continue  # e.g. a run without momentum does not get any
         if _sets(own, section, key) and "adjust" not in scale.workspace_keys:
             continue
-        part = getattr(run, section) if section in run.model_fields_set else None
-        old = part.entries().get(key) if part else None
+        old: Any = None
+        written: dict[str, Any] = {}
+        if section in run.model_fields_set:
+            part = getattr(run, section)
+            old, written = part.entries().get(key), part.written()
         if rule.path in HEAD_WIDTHS and old is None:
             continue
         new = _adjust_value(rule, old)
         if new is _UNCHANGED:
             continue
-        changed = {**(part.written() if part else {}), key: new}
-        run = run.replace(**{section: type(getattr(run, section)).of(changed, f"{location}: {section}")})
+        kind = type(getattr(run, section))
+        run = run.replace(**{section: kind.of({**written, key: new}, f"{location}: {section}")})
     return run
 
 
@@ -43,7 +49,9 @@ _UNCHANGED = object()
 
 def _sets(run: RunSpec, section: str, key: str) -> bool:
     """Return whether a run sets a key of a section."""
-    part: Checked | None = getattr(run, section) if section in run.model_fields_set else None
+    if section not in run.model_fields_set:
+        return False
+    part: Checked | None = getattr(run, section)
     return part is not None and key in part.model_fields_set
 
 
@@ -53,4 +61,6 @@ def _adjust_value(rule: Adjust, old: Any) -> Any:
         return float(format(old * rule.factor, ".12g"))
     if rule.at_most is not None:
         return rule.at_most if old is None else min(int(old), rule.at_most)
-    return rule.set if "set" in rule.model_fields_set else _UNCHANGED
+    if "set" in rule.model_fields_set:
+        return rule.set
+    return _UNCHANGED

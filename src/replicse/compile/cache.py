@@ -1,6 +1,6 @@
 """The cache of compiled studies.
 
-A study is compiled again only if an input has changed.
+A study is compiled again if an input has changed.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from replicse.spec.config import SHIPPED, Config, checked_config, use_all_plugin
 from replicse.spec.papers import Paper
 from replicse.workspace import looked_up
 
-# The files that papers and scales are read from.
+# The files of papers and scales.
 READ = ("papers/*/**/*", "record/*", "scales/*.yaml", "hub.lock.yaml", "datasets.yaml")
 SUFFIXES = (".yaml", ".yml", ".csv", ".md", ".py")
 FOLDER, MOST_STUDIES = Path(".snakemake", "replicse-studies"), 32
@@ -41,20 +41,21 @@ def load_or_compile(
 ) -> Study:
     """Load a compiled study from the cache, or compile it.
 
-    The cached study is used if the inputs are unchanged.
-
-    The cache is in the folder `.snakemake` of a workspace.
+    The cached study is used if the inputs are unchanged. The cache is in the folder `.snakemake` of a workspace.
 
     Args:
-        values: the config.
+        values: the config, or a dict with the keys of a config.
         workflow: the folder of papers and scales.
-        file: the file that errors of the config name.
-        only: compile only this item; the cached study may contain more items.
-        as_far_as_possible: leave out items that cannot be compiled instead of raising.
-        papers: the papers, if they are loaded already.
+        file: the file of the config in error messages. Default: "config.yaml".
+        only: the item to compile, `paper/item`; the cached study can contain more items. Default: all items.
+        as_far_as_possible: whether to skip items with an error instead of raising it.
+        papers: a dict from keys to papers; default: the papers are loaded.
+
+    Returns:
+        The study, with read-only dicts, sets and lists.
 
     Raises:
-        BadInput: as `compile_study` does.
+        BadInput: if the config is not valid or an item cannot be compiled.
     """
     config = values if isinstance(values, Config) else checked_config(values, file)
     use_all_plugins(config.plugins, workflow)
@@ -76,7 +77,8 @@ def load_or_compile(
 
 
 def _cached(study: Study, folder: Path, config: Config) -> Study:
-    # Different texts of a config with the same values have the same key.
+    # Config files with different text but the same values have the same key.
+    """Return a cached study with the given config."""
     return replace(study, config=config, remembered=Remembered(folder))
 
 

@@ -20,10 +20,10 @@ class Cell:
         metric_path: the path of the metric in evaluations; empty for derived and quoted cells.
         jobs: the encoders of each seed; several in a search.
         seeds: the seeds; (None,) if the encoder does not depend on a seed.
-        reported: the reported number.
-        subtracted: the reported number that a difference subtracts.
-        protocol: the protocol.
-        operands: the cells in the formula of a derived cell.
+        reported: the reported number, or None.
+        subtracted: the reported number that a difference subtracts. Default: None.
+        protocol: the protocol. Default: as described.
+        operands: the cells in the formula of a derived cell. Default: empty.
     """
 
     item: Item
@@ -39,12 +39,12 @@ class Cell:
 
     @property
     def id(self) -> CellId:
-        """Return the cell's name."""
+        """Return the name of the cell."""
         return self.item.cell_id(self.row, self.column, self.protocol)
 
     @property
     def is_search(self) -> bool:
-        """Return whether it has several jobs for a seed."""
+        """Return whether the cell has several jobs for a seed."""
         return any(len(group) > 1 for group in self.jobs)
 
     @property

@@ -34,7 +34,7 @@ from replicse.spec.protocols import ON_BACKBONE
 from replicse.spec.scales import OfAnotherScale
 from replicse.spec.tables import Item, Row, TrajectoryFigure
 
-# The encoders of each seed; a search has several for a seed.
+# The encoders of each seed; a search has several encoders for a seed.
 Jobs = tuple[tuple[str, ...], ...]
 
 
@@ -47,22 +47,24 @@ def compile_study(
     papers: Mapping[str, Paper] | None = None,
     as_far_as_possible: bool = False,
 ) -> Study:
-    """Compile the study of a config, or of one item.
+    """Compile the study of a config, or a single item.
 
-    Reads only YAML and CSV files.
-
-    An item that belongs to another scale is left out unless the config names it or no other item is left.
+    Only YAML and CSV files are read. An item of another scale is skipped unless the config names it or the study would
+    be empty.
 
     Args:
-        values: the config.
+        values: the config, or a dict with the keys of a config.
         workflow: the folder of papers and scales.
-        file: the file that errors of the config name.
-        only: compile only this item, `paper/item`.
-        papers: the papers, if they are loaded already.
-        as_far_as_possible: leave out items that cannot be compiled, and record why, instead of raising.
+        file: the file of the config in error messages. Default: "config.yaml".
+        only: the item to compile, `paper/item`. Default: all items of the config.
+        papers: a dict from keys to papers; default: the papers are loaded.
+        as_far_as_possible: whether to skip items with an error, and to record the error in `Study.unplanned`.
+
+    Returns:
+        The study, with read-only dicts, sets and lists.
 
     Raises:
-        BadInput: if the config is wrong or an item cannot be compiled.
+        BadInput: if the config is not valid or an item cannot be compiled.
     """
     config = values if isinstance(values, Config) else checked_config(values, file)
     papers = load_papers(workflow, config.plugins) if papers is None else papers
@@ -80,9 +82,12 @@ def compile_study(
             optional = isinstance(error, OfAnotherScale) and not only and not config.names(item.id)
             if error and not as_far_as_possible and not optional:
                 raise error
-    study.left_out.extend([] if only else [item.id for item in left_out])
-    wanted = [SIMCSE_DATA] if study.source == "hub" else []
-    study.unpinned.update(lock.unpinned([*wanted, *(part.path for part in hub_parts(study, outside(study)))]))
+    if not only:
+        study.left_out.extend(item.id for item in left_out)
+    wanted = [part.path for part in hub_parts(study, outside(study))]
+    if study.source == "hub":
+        wanted.append(SIMCSE_DATA)
+    study.unpinned.update(lock.unpinned(wanted))
     if not study.items and not (study.unplanned and as_far_as_possible):
         none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
         raise next(iter(study.unplanned.values()), none)
@@ -91,9 +96,13 @@ def compile_study(
 
 
 class Compiler:
-    """A compiler that adds items to a study.
+    """The compiler of the items of a study.
 
-    Adds the cells of an item, the encoders of the cells, and the runs that the encoders need.
+    It creates the cells of an item, the encoders of the cells, and the runs of the encoders.
+
+    Args:
+        study: the study to fill.
+        lock: the commits of hub artefacts.
     """
 
     def __init__(self, study: Study, lock: Lock) -> None:
@@ -102,7 +111,11 @@ class Compiler:
         self._memo: dict[str, tuple[Jobs, tuple[int | None, ...]]] = {}
 
     def add_if_possible(self, item: Item) -> None:
-        """Compile the cells of an item, or record why they cannot be compiled."""
+        """Compile the cells of an item, or record the error.
+
+        Args:
+            item: the item; `Study.unplanned` contains the error if a cell cannot be compiled.
+        """
         try:
             cells = list(chain.from_iterable(self._row(item, row) for row in item.rows))
         except BadInput as error:
@@ -121,8 +134,8 @@ class Compiler:
                 crossed.append(tuple(cell.jobs for cell in line_cells))
         if len(set(crossed)) < len(crossed):
             raise BadInput(
-                f"crossed names row {row.id} of {item.id}, but {self.study.scale.file} pre-trains nothing per seed that"
-                " it depends on; leave the row out"
+                f"crossed lists row {row.id} of {item.id}, but {self.study.scale.file} does not pre-train its backbones"
+                " for each seed; remove the row from crossed"
             )
         return cells
 
@@ -171,7 +184,7 @@ class Compiler:
         )
 
     def _derived(self, line: Line, column: Derived, by_id: Mapping[str, Cell]) -> Cell:
-        # A row that the study leaves out has no cell.
+        # Rows outside of the study have no cells.
         rows = {row.id: row for row in line.item.rows}
         operands = []
         for row, read in column.reads.values():
@@ -179,24 +192,27 @@ class Compiler:
                 operands.append(by_id[read])
             elif row in rows:
                 operands.append(self._cell(described(line.item, rows[row]), by_id[read].column))
-        ready = len(operands) == len(column.reads) and all(operand.jobs for operand in operands)
-        # A search has only the first seed, and so do derived cells. Cells without a seed combine with any seed.
-        trained = [operand.seeds for operand in operands if operand.seeds != (None,)]
-        seeds = min(trained, key=len, default=(None,))
+        seeds: tuple[int | None, ...] = ()
+        if len(operands) == len(column.reads) and all(operand.jobs for operand in operands):
+            # A search has only the first seed, and so do derived cells. Cells without a seed combine with any seed.
+            trained = [operand.seeds for operand in operands if operand.seeds != (None,)]
+            seeds = min(trained, key=len, default=(None,))
+        else:
+            operands = []
         return Cell(
             item=line.item,
             row=line.row,
             column=column,
             metric_path="",
             jobs=(),
-            seeds=seeds if ready else (),
+            seeds=seeds,
             reported=printed_of(self.study.papers, line.item, line.row, column),
             protocol=line.protocol,
-            operands=tuple(operands) if ready else (),
+            operands=tuple(operands),
         )
 
     def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:
-        """Add the suite and checkpoints that a cell needs to the encoders."""
+        """Add the suite and the checkpoints of a cell to its encoders."""
         suite, _, rest = path.partition("/")
         entry = current().suites.get(suite)
         if entry and entry.named_by:
@@ -224,10 +240,12 @@ class Compiler:
         location = f"{line.item.file}: column {column.id}"
         if search and taken is None:
             raise BadInput(
-                f"{location}: row {line.row.id} is a search; say in over.jobs what is taken of its jobs"
+                f"{location}: row {line.row.id} is a search; set over.jobs to the statistic over its jobs"
             )
         if not search and taken is not None:
-            raise BadInput(f"{location}: over.jobs is given, but row {line.row.id} is no search")
+            raise BadInput(
+                f"{location}: over.jobs is set, but row {line.row.id} is not a search; remove over.jobs"
+            )
         if memo not in self._memo:
             self._memo[memo] = self._planned(line.item.paper, request, line.location(column))
         jobs, seeds = self._memo[memo]
@@ -242,9 +260,11 @@ class Compiler:
     def _planned(
         self, paper: str, request: PlannedRequest, location: str
     ) -> tuple[Jobs, tuple[int | None, ...]]:
-        """Resolve a request to encoders for each seed, and the seeds or (None,)."""
-        # A search is run with one seed, as in the papers.
-        chosen = self.study.seeds[:1] if request.grid or request.draw else self.study.seeds
+        """Resolve a request to encoders by seed, and the seeds or (None,)."""
+        chosen = self.study.seeds
+        if request.grid or request.draw:
+            # A search is run with one seed, as in the papers.
+            chosen = chosen[:1]
         seeds = [Seeds(seed, seed) for seed in chosen]
         if request.backbone_seed is not None:
             seeds = [Seeds(seed, request.backbone_seed) for seed in chosen]
@@ -260,10 +280,13 @@ class Compiler:
         return jobs, tuple(self._seed(group[0]) for group in jobs)
 
     def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:
-        """Check that an argmax shows a number of the runs of a search."""
-        over = column.over
-        path = (over.jobs.shows if over and over.jobs else None) or ""
-        for encoder in chain.from_iterable(jobs) if path else ():
+        """Check that the path of an argmax has a number in each run of a search."""
+        path = ""
+        if column.over and column.over.jobs:
+            path = column.over.jobs.shows or ""
+        if not path:
+            return
+        for encoder in chain.from_iterable(jobs):
             value = get_setting(self.study.run_of(encoder), path)
             if isinstance(value, int | float) and not isinstance(value, bool):
                 continue
@@ -284,10 +307,12 @@ class Compiler:
         """
         if run := self.study.run_of(encoder):
             return run
-        raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
+        raise BadInput(
+            f"{item.file}: a trajectory requires a run, but {encoder} is not trained; use a recipe for the row"
+        )
 
     def _keep(self, encoder: str, item: Item, figure: TrajectoryFigure) -> None:
-        """Let the run of an encoder keep the checkpoints of a trajectory."""
+        """Add the checkpoints of a trajectory to the run of an encoder."""
         run = self._trained(encoder, item)
         asked = figure.within(_steps(run))
         if not set(asked.steps()) <= set(run.trajectory.steps()):

@@ -1,10 +1,8 @@
 """Estimate the cost of a study before it runs.
 
-The hours are operations divided by the speed of a device.
-
-A token takes six operations per parameter of the layers (forward and backward), as is usual for transformers. The
-speed, in operations per second, is published in the scale's file, or measured by `replicse benchmark` on this
-machine; it depends on the precision of a run.
+The hours are operations divided by the speed of a device. A token uses six operations per parameter of the layers
+(forward and backward), as is usual for transformers. The speed, in operations per second, is published in the scale's
+file, or measured by `replicse benchmark` on this machine; it depends on the precision of a run.
 """
 
 import math
@@ -26,7 +24,7 @@ from replicse.registry.runs import FILLED, Run
 from replicse.spec.datasets import Datasets, load_datasets
 
 OPERATIONS = 6
-# Fraction of the operations that a pass without gradients takes, because it has no backward pass.
+# Fraction of the operations of a pass without gradients, because it has no backward pass.
 FROZEN = 1 / 3
 # A selection encodes both sentences of the 1,500 pairs of STS-B's development set (methods 2.2).
 DEV_SENTENCES = 3000
@@ -40,10 +38,10 @@ class TimeEstimate:
     """The estimated hours of several runs or encoders.
 
     Args:
-        count: how many runs or encoders.
+        count: the number of runs or encoders.
         hours: the total hours; None if the size of an encoder is not known.
-        unknown: how many encoders of unknown size are not counted.
-        not_counted: the suites that are not counted.
+        unknown: the number of encoders of unknown size, which are not counted. Default: 0.
+        not_counted: the suites that are not counted. Default: empty.
     """
 
     count: int
@@ -66,17 +64,26 @@ class TimeEstimate:
 
     @property
     def text(self) -> str:
-        """Return the time with an interval, and the parts that are not counted."""
+        """Return the time with an interval, and the parts without an estimate."""
         others = []
         if self.unknown:
             others.append(f"{self.unknown} of unknown size")
         if self.not_counted:
-            others.append(f"what {', '.join(self.not_counted)} encode")
+            others.append(f"the texts of {', '.join(self.not_counted)}")
         return f"{self.interval}; not counted: {' and '.join(others)}" if others else self.interval
 
     def plain(self, what: str) -> dict[str, Any]:
-        """Return the estimate as plain data; `what` is the key of the count."""
-        interval = [self.hours.low, self.hours.high] if self.hours else None
+        """Return the estimate as a dict.
+
+        Args:
+            what: the key of the count, such as "runs".
+
+        Returns:
+            A dict with the count, the expected hours, the interval, and the parts without an estimate.
+        """
+        interval = None
+        if self.hours:
+            interval = [self.hours.low, self.hours.high]
         left_out = {"unknown": self.unknown, "not_counted": self.not_counted}
         return {what: self.count, "hours": self.expected, "hours_interval": interval, **left_out}
 
@@ -84,7 +91,11 @@ class TimeEstimate:
 def duration_text(hours: float | None) -> str:
     """Format estimated hours as a string.
 
-    Short times are in seconds. Unknown hours are a question mark.
+    Args:
+        hours: the hours; None if they are not known.
+
+    Returns:
+        A string such as "2.50 h" or, for less than 0.1 h, "90 s"; a question mark for None.
     """
     if hours is None:
         return "?"
@@ -97,24 +108,38 @@ def check_frozen_layers(run: Run, runs: Mapping[str, Run], location: str) -> Non
     """Check that an encoder has the layers that a run freezes.
 
     The check is skipped if the size of the encoder is not known.
+
+    Args:
+        run: the run.
+        runs: a dict from ids to all runs of the study.
+        location: the location in error messages.
+
+    Raises:
+        BadInput: if the encoder does not have one of the layers.
     """
-    if run.freeze.layers and (size := sizes_of(run.init, {name: each.init for name, each in runs.items()})):
-        try:
-            run.freeze.numbers(size[0])
-        except BadInput as error:
-            raise BadInput(f"{location}: {error}") from None
+    if not run.freeze.layers:
+        return
+    size = sizes_of(run.init, {name: each.init for name, each in runs.items()})
+    if size is None:
+        return
+    try:
+        run.freeze.numbers(size[0])
+    except BadInput as error:
+        raise BadInput(f"{location}: {error}") from None
 
 
 def passes(run: Run, sources: Sources) -> float | None:
-    """Return how many passes through the encoder a training row takes.
+    """Compute the number of encoder passes for each training row.
 
-    A pass without gradients counts a third.
+    A pass without gradients counts a third. Several sources alternate, so a row costs their mean. The cost of a term
+    is the views that it uses as vectors, additional passes, and passes of frozen models.
 
-    Several sources alternate, so a row costs their mean. Each term defines a cost: the views that it reads as
-    vectors, further passes, and passes of frozen models.
+    Args:
+        run: the run.
+        sources: a dict from runs and folders to the source of their weights.
 
     Returns:
-        Passes; None if the size of an encoder is not known.
+        The passes; None if the size of an encoder is not known.
     """
     size = sizes_of(run.init, sources)
     if size is None:
@@ -138,9 +163,16 @@ def passes(run: Run, sources: Sources) -> float | None:
 
 
 def trained_share(freeze: Freeze, layers: int) -> float:
-    """Return the fraction of operations that remains with frozen layers.
+    """Compute the fraction of operations left with frozen layers.
 
-    Frozen layers have no gradients of their weights, and no backward pass if no part below them is trained.
+    Frozen layers have no gradients of their weights, and no backward pass unless a part below them is trained.
+
+    Args:
+        freeze: the weights that are not trained.
+        layers: the number of layers of the encoder.
+
+    Returns:
+        A fraction from 0 to 1.
     """
     frozen = range(layers) if freeze.encoder else freeze.numbers(layers)
     spared = 2 if freeze.embeddings and 0 in frozen else 1
@@ -148,9 +180,14 @@ def trained_share(freeze: Freeze, layers: int) -> float:
 
 
 def row_operations(run: Run, sources: Sources) -> float | None:
-    """Return the operations of one row of a run.
+    """Compute the operations of one training row of a run.
 
-    Returns None if the size of an encoder is not known.
+    Args:
+        run: the run.
+        sources: a dict from runs and folders to the source of their weights.
+
+    Returns:
+        The operations; None if the size of an encoder is not known.
     """
     size, count = sizes_of(run.init, sources), passes(run, sources)
     if size is None or count is None:
@@ -159,7 +196,7 @@ def row_operations(run: Run, sources: Sources) -> float | None:
 
 
 def encoding_operations(size: tuple[int, int], tokens: float) -> float:
-    """Return the operations of encoding tokens without gradients.
+    """Compute the operations of encoding tokens without gradients.
 
     Args:
         size: layers and width of the encoder.
@@ -169,27 +206,37 @@ def encoding_operations(size: tuple[int, int], tokens: float) -> float:
 
 
 def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
-    """Return the operations of a run, including selection.
+    """Compute the operations of a run, including selection.
 
-    Returns None if the size of an encoder or the number of rows is not known.
+    Args:
+        run: the run.
+        rows: the number of rows of the corpus, if known.
+        sources: a dict from runs and folders to the source of their weights.
+
+    Returns:
+        The operations; None if the size of an encoder or the number of rows is not known.
     """
     steps, row = run.optimisation.last_step(rows, len(run.sources)), row_operations(run, sources)
     size = sizes_of(run.init, sources)
     if steps is None or row is None or size is None:
         return None
-    every = run.selection.every
-    selected = DEV_SENTENCES * SENTENCE_TOKENS * (steps // every) if every else 0
+    selected = 0.0
+    if run.selection.every:
+        selected = DEV_SENTENCES * SENTENCE_TOKENS * (steps // run.selection.every)
     return steps * run.optimisation.rows_per_step * row + encoding_operations(size, selected)
 
 
 def estimates_of(study: Study) -> Mapping[str, Any]:
-    """Return the inputs of cost estimates.
+    """Compute the inputs of cost estimates, or load them from the cache.
 
-    Callers use them instead of loading every run.
+    Callers can use them without loading every run.
+
+    Args:
+        study: the study.
 
     Returns:
-        `operations`, `precisions`, `gpu_bytes` and `saved_bytes` by run, and the `sizes` of each encoder (layers and
-        width).
+        A dict with `operations`, `precisions`, `gpu_bytes` and `saved_bytes` by run, and the `sizes` of each encoder
+        (layers and width).
     """
     # The size of an encoder in a folder is read from the folder, which is not part of the key of the cache.
     if any("folder" in source for source in study.backbones.values()):
@@ -219,7 +266,7 @@ class Cost:
 
     Args:
         study: the study.
-        device: a part of the name of a device; empty for the device measured last.
+        device: a part of the device's name. Default: the last measured device.
     """
 
     def __init__(self, study: Study, device: str = "") -> None:
@@ -228,7 +275,11 @@ class Cost:
         self.operations: Mapping[str, float | None] = self.estimates["operations"]
 
     def hours(self, runs: Iterable[str]) -> Interval | None:
-        """Return the hours of runs; None if a run cannot be estimated."""
+        """Return the hours of runs; None if a run has no estimate.
+
+        Args:
+            runs: the ids of the runs.
+        """
         precisions: Mapping[str, Precision] = self.estimates["precisions"]
         hours = []
         for run in runs:
@@ -251,19 +302,27 @@ class Cost:
     def saved_bytes(self, runs: Iterable[str]) -> int:
         """Return the approximate disk space of the weights of runs in bytes.
 
-        Runs of unknown size are not counted.
+        Args:
+            runs: the ids of the runs; a run of unknown size is not counted.
         """
         return round(math.fsum(self.estimates["saved_bytes"][run] or 0 for run in runs))
 
     def training(self, runs: Collection[str]) -> TimeEstimate:
-        """Return the estimate of runs."""
+        """Estimate the time of training runs.
+
+        Args:
+            runs: the ids of the runs.
+        """
         return TimeEstimate(len(runs), self.hours(runs))
 
     def evaluation(self, encoders: Collection[str]) -> TimeEstimate:
-        """Return the hours of encoding sentences and texts in fp32.
+        """Estimate the time of encoding sentences and texts in fp32.
 
-        The hours are None for the embedded data, which are smaller. Classifiers are not counted, and suites whose
-        texts `datasets.yaml` does not count are not counted either.
+        The hours are None for the embedded data, which are small. Classifiers are not counted, and suites without a
+        number of tokens in `datasets.yaml` are not counted either.
+
+        Args:
+            encoders: the ids of the encoders.
         """
         if self.study.source == "embedded":
             return TimeEstimate(len(encoders), None)
@@ -280,7 +339,12 @@ class Cost:
     def encoding(self, encoder: str, group: str) -> Interval | None:
         """Return the hours of encoding the texts of a group of suites.
 
-        Returns None if the hours are not known.
+        Args:
+            encoder: the id of the encoder.
+            group: the group of suites.
+
+        Returns:
+            The hours with an interval; None if the size of the encoder or the number of tokens is not known.
         """
         size, tokens = self.estimates["sizes"][encoder], self._tokens_of(encoder, group)
         if size is None or not tokens:

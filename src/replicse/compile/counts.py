@@ -1,4 +1,4 @@
-"""The payload of the job that computes the data counts of a study."""
+"""The payload of the job for the data counts of a study."""
 
 from typing import Any
 
@@ -9,7 +9,11 @@ from replicse.compile.study import Study
 def describe_counts(study: Study) -> dict[str, Any]:
     """Describe the data counts of a study.
 
-    Returns the metric paths, and the recipes of the corpora and runs in the paths.
+    Args:
+        study: the study.
+
+    Returns:
+        A dict with the metric paths to count, and the recipes of the corpora and runs in these paths.
     """
     location = "data counts"
     corpora, recipes = set(), set()

@@ -11,10 +11,15 @@ from replicse.compile.study import Study
 def list_discarded(study: Study) -> Mapping[str, tuple[str, ...]]:
     """Return the runs whose weights are removed.
 
-    Each run is returned with the evaluations that must exist before the removal.
+    A search is decided by development scores, which evaluations contain. Weights that another run uses are kept. A
+    scale can keep the weights of all searches.
 
-    A search is decided by scores on a development set, which evaluations contain. Weights that another run starts from,
-    or reads, are kept. A scale that keeps the weights of searches does not remove weights.
+    Args:
+        study: the study.
+
+    Returns:
+        A dict from the id of a run to the evaluations that should exist before the removal. It is empty if the scale
+        keeps the weights of searches.
     """
     discarded: Mapping[str, tuple[str, ...]] = study.remember("discarded", _list_discarded)
     return discarded

@@ -1,4 +1,4 @@
-"""The plan of an item: the facts about the cells before measuring."""
+"""The plan of an item: facts about the cells before measuring."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,9 +27,10 @@ class CellFacts:
     """Facts of a study about a cell.
 
     Args:
-        precision: the precision of the runs, and the paper's if it differs.
-        why_not_comparable: why it cannot be compared with the published number; empty if it can.
-        spread: a published standard deviation, measured in the setting of the cell.
+        precision: the precision of the runs, and the paper's precision if it differs. Default: empty.
+        why_not_comparable: why the cell cannot be compared with the published number. Default: empty, it can be
+            compared.
+        spread: a published standard deviation, measured in the setting of the cell. Default: None.
     """
 
     precision: str = ""
@@ -41,7 +42,7 @@ class CellFacts:
 class ItemPlan:
     """An item with cells, and the facts about encoders for judging.
 
-    A job reads it from the specification and does not compile the study.
+    A job loads it from the specification and does not compile the study.
 
     Args:
         item: the item, without requests for encoders.
@@ -49,12 +50,12 @@ class ItemPlan:
         is_comparable: whether the scale is the papers' own.
         is_embedded: whether the data are generated.
         planned: the cells in the order of the study.
-        facts: the facts about each cell, by id.
-        searched: the hyper-parameters of searches by their path in a run and by encoder.
-        runs: the run of each encoder that was trained.
-        depends: the runs that each run directly depends on.
+        facts: a dict from cell ids to facts.
+        searched: a dict from paths in a run to the hyper-parameters of a search by encoder.
+        runs: a dict from trained encoders to runs.
+        depends: a dict from runs to their direct dependencies.
         readings: the description of the encoder in an evaluation file, by encoder and group of suites.
-        own_sets: the user's evaluation sets that the cells need, by name.
+        own_sets: the user's evaluation datasets in the cells, by name.
         variants: the titles of protocols that are run only for adjudication.
         deviations: the text on deviations of the item.
         scale_notes: the changes of the scale in the item's recipes and searches, a clause each.
@@ -82,7 +83,7 @@ class ItemPlan:
 
     @property
     def cells(self) -> Mapping[str, Sequence[Cell]]:
-        """Return the cells by item, as a study does."""
+        """Return a dict from the item to the cells, as in a study."""
         return {self.item.id: self.planned}
 
     @cached_property
@@ -91,44 +92,47 @@ class ItemPlan:
         return [cell for cell in self.planned if cell.protocol == AS_DESCRIBED]
 
     def run_name(self, encoder: str) -> str:
-        """Return the run of an encoder; empty if it was not trained here."""
+        """Return the run of an encoder, or an empty string."""
         return self.runs.get(encoder, "")
 
     def chain(self, runs: Iterable[str]) -> set[str]:
-        """Return runs and all runs that they depend on."""
+        """Return runs and all of their dependencies."""
         return follow(runs, self.depends)
 
     def evaluated(self, encoder: str, group: str) -> Mapping[str, Any]:
-        """Return the description of an encoder in an evaluation file."""
+        """Return the description of an encoder in an evaluation file.
+
+        Args:
+            encoder: the id of the encoder.
+            group: the group of suites, or `trajectory`.
+
+        Returns:
+            A dict with the folder, pooling and post-processing; empty for counts of the data.
+        """
         reading: Mapping[str, Any] = self.readings.get(encoder, {}).get(group, {})
         return reading
 
     def plain(self) -> dict[str, Any]:
-        """Return the plan as plain data."""
+        """Return the plan as a dict for the specification of a job."""
         groups: dict[tuple[tuple[str, ...], ...], int] = {}
         cells = [_describe_cell(cell, groups) for cell in self.planned]
-        facts = []
-        for cell in self.planned:
-            known = self.facts[cell.id]
-            facts.append(
-                {
-                    "precision": known.precision,
-                    "why_not_comparable": known.why_not_comparable,
-                    "spread": _describe_spread(known.spread),
-                }
-            )
+        facts = [_describe_facts(self.facts[cell.id]) for cell in self.planned]
+        encoders = [list(map(list, group)) for group in groups]
+        searched = {path: dict(values) for path, values in self.searched.items()}
+        depends = {run: list(others) for run, others in self.depends.items()}
+        readings = {name: dict(reading) for name, reading in self.readings.items()}
         return {
             "item": _without_requests(self.item),
             "scale": self.scale,
             "comparable": self.is_comparable,
             "embedded": self.is_embedded,
-            "encoders": [list(map(list, group)) for group in groups],
+            "encoders": encoders,
             "cells": cells,
             "facts": facts,
-            "searched": {path: dict(values) for path, values in self.searched.items()},
+            "searched": searched,
             "runs": dict(self.runs),
-            "depends": {run: list(others) for run, others in self.depends.items()},
-            "readings": {name: dict(reading) for name, reading in self.readings.items()},
+            "depends": depends,
+            "readings": readings,
             "own_sets": dict(self.own_sets),
             "variants": dict(self.variants),
             "deviations": self.deviations,
@@ -137,14 +141,14 @@ class ItemPlan:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], location: str) -> Self:
-        """Return the plan that `plain` has written.
+        """Parse a plan from the dict of `plain`.
 
         Args:
-            document: the plain data.
-            location: the file that errors name.
+            document: the dict.
+            location: the file in error messages.
 
         Raises:
-            BadInput: if the item in it is not valid.
+            BadInput: if the item is not valid.
         """
         item = Item.of(document["item"], location)
         cells = tuple(_read_cell(item, cell, document["encoders"]) for cell in document["cells"])
@@ -171,7 +175,12 @@ class ItemPlan:
 
 
 def plan_item(study: Study, item: Item) -> ItemPlan:
-    """Collect the facts of a study about an item."""
+    """Create the plan of an item from the facts in a study.
+
+    Args:
+        study: the study.
+        item: an item of the study.
+    """
     cells = tuple(study.cells[item.id])
     measured: list[Cell] = []
     for cell in cells:
@@ -185,12 +194,15 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
                 setting = get_setting(study.run_of(encoder), path)
                 plain = setting.plain() if isinstance(setting, Checked) else setting
                 searched.setdefault(path, {})[encoder] = plain
-        for encoder in cell.encoders if cell.metric_path else ():
-            group = file_of(cell.metric_path)
+        if not cell.metric_path:
+            continue
+        group = file_of(cell.metric_path)
+        for encoder in cell.encoders:
             if group not in readings.setdefault(encoder, {}):
                 readings[encoder][group] = study.evaluated(encoder, group)
             if run := study.run_name(encoder):
                 runs[encoder] = run
+    depends = {run: study.depends[run] for run in sorted(study.chain(runs.values()))}
     return ItemPlan(
         item=item,
         scale=study.scale.name,
@@ -200,7 +212,7 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
         facts={cell.id: _know_cell(study, cell) for cell in cells},
         searched=searched,
         runs=runs,
-        depends={run: study.depends[run] for run in sorted(study.chain(runs.values()))},
+        depends=depends,
         readings=readings,
         own_sets=_list_own_sets(study, measured),
         variants=_variant_titles(study, item),
@@ -210,21 +222,21 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
 
 
 def _searched_paths(cell: Cell) -> list[str]:
-    """Return the run paths that a cell's search sets or shows, or no paths."""
-    over = cell.column.over.jobs if cell.column.over else None
-    if over is None:
+    """Return the run paths in the search of a cell."""
+    over = cell.column.over
+    if over is None or over.jobs is None:
         return []
     request, _ = described(cell.item, cell.row).asks(cell.column)
     paths = [*(request.grid or {})]
     if request.draw:
         paths += request.draw.domains
-    if over.shows:
-        paths.append(over.shows)
+    if over.jobs.shows:
+        paths.append(over.jobs.shows)
     return list(dict.fromkeys(paths))
 
 
 def _list_own_sets(study: Study, cells: Iterable[Cell]) -> Mapping[str, Any]:
-    """Return the user's sets in the cells; other sets change no other item."""
+    """Return the user's evaluation datasets in the cells."""
     prefix = "sets/"
     read = [cell.metric_path.removeprefix(prefix) for cell in cells if cell.metric_path.startswith(prefix)]
     sets: Mapping[str, Any] = only_sets({"sets": study.own_sets}, read)["sets"]
@@ -232,6 +244,7 @@ def _list_own_sets(study: Study, cells: Iterable[Cell]) -> Mapping[str, Any]:
 
 
 def _know_cell(study: Study, cell: Cell) -> CellFacts:
+    """Return the facts of a study about a cell."""
     return CellFacts(
         precision=_precision(study, cell),
         why_not_comparable=explain_not_comparable(study, cell),
@@ -249,7 +262,12 @@ def _precision(study: Study, cell: Cell) -> str:
 def explain_not_comparable(study: Study, cell: Cell) -> str:
     """Return why a cell cannot be compared with the published number.
 
-    Returns an empty string if the cell can be compared.
+    Args:
+        study: the study.
+        cell: the cell.
+
+    Returns:
+        A clause; an empty string if the cell can be compared.
     """
     if not study.scale.comparable:
         return f"the {study.scale.name} scale is not the paper's setting"
@@ -261,7 +279,12 @@ def explain_not_comparable(study: Study, cell: Cell) -> str:
 def find_spread(study: Study, cell: Cell) -> Spread | None:
     """Return the published spread of a cell.
 
-    Returns None unless all runs of the cell were trained in the setting of the published spread.
+    Args:
+        study: the study.
+        cell: the cell.
+
+    Returns:
+        The spread; None unless all runs of the cell were trained in the setting of the published spread.
     """
     described = study.scale.comparable and cell.protocol == AS_DESCRIBED
     if not described or cell.column.kind not in ("score", "difference") or cell.column.over.jobs:
@@ -280,7 +303,7 @@ def _published_spread(study: Study, encoder: str, metric_path: str) -> Spread | 
 
 
 def _variant_titles(study: Study, item: Item) -> dict[str, str]:
-    """Return the titles of protocols that are run only for adjudication."""
+    """Return the titles of protocols only used for adjudication."""
     run = {cell.protocol for cell in study.cells[item.id]}
     titles = {}
     for protocol in study.papers[item.paper].protocols:
@@ -295,7 +318,7 @@ def _variant_titles(study: Study, item: Item) -> dict[str, str]:
 
 
 def _without_requests(item: Item) -> dict[str, Any]:
-    """Return an item as plain data without the requests for encoders."""
+    """Return an item as a dict without the requests for encoders."""
     document = item.plain()
     document.pop("encoder", None)
     for row in document["rows"]:
@@ -306,11 +329,21 @@ def _without_requests(item: Item) -> dict[str, Any]:
     return document
 
 
+def _describe_facts(facts: CellFacts) -> dict[str, Any]:
+    return {
+        "precision": facts.precision,
+        "why_not_comparable": facts.why_not_comparable,
+        "spread": _describe_spread(facts.spread),
+    }
+
+
 def _describe_spread(spread: Spread | None) -> list[float | None] | None:
     """Return a standard deviation and degrees of freedom; None if infinite."""
     if spread is None:
         return None
-    return [spread.sd, spread.degrees if math.isfinite(spread.degrees) else None]
+    if math.isinf(spread.degrees):
+        return [spread.sd, None]
+    return [spread.sd, spread.degrees]
 
 
 def _read_spread(document: Sequence[Any] | None) -> Spread | None:
@@ -321,7 +354,7 @@ def _read_spread(document: Sequence[Any] | None) -> Spread | None:
 
 
 def _describe_cell(cell: Cell, groups: dict[tuple[tuple[str, ...], ...], int]) -> dict[str, Any]:
-    """Return a cell as plain data; `groups` numbers shared encoders."""
+    """Return a cell as a dict; `groups` numbers shared encoders."""
     document: dict[str, Any] = {
         "row": cell.row.id,
         "column": cell.column.id,
@@ -346,9 +379,10 @@ def _read_cell(item: Item, document: Mapping[str, Any], groups: Sequence[Any]) -
     if place is None:
         raise BadInput(f"{cell_id}: the item in the specification has no such cell; run the study again")
     row, column = place
-    printed = {}
-    for name in ("reported", "subtracted"):
-        printed[name] = Reported.of(document[name], str(cell_id)) if name in document else None
+    printed: dict[str, Reported | None] = {"reported": None, "subtracted": None}
+    for name in printed:
+        if name in document:
+            printed[name] = Reported.of(document[name], str(cell_id))
     operands = tuple(_read_cell(item, operand, groups) for operand in document.get("operands", ()))
     return Cell(
         item=item,

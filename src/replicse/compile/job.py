@@ -34,17 +34,18 @@ class Job:
     """A job of the workflow.
 
     Args:
-        stage: the stage, for example `train`.
-        id: the name of the job within the stage; empty if the stage has one job.
-        inputs: the files that it reads, in addition to the specification.
-        outputs: the files that it writes, in addition to the copy of the specification.
+        stage: the stage, such as `train`.
+        id: the name of the job within the stage; empty if the stage has a single job.
+        inputs: the files that the job reads, in addition to the specification.
+        outputs: the files that the job writes, in addition to the copy of the specification.
         log: the log file.
-        text: the JSON of `payload`, the data for the code of the stage, and of `settings`, the checked data with every
+        text: JSON with `payload`, the data for the code of the stage, and `settings`, the checked data with every
             default.
-        code: the modules that the outputs depend on; a plug-in is a single unit.
-        files: plain data that names the files below the data root that it reads.
-        reads_sets: whether it reads the evaluation sets of the data root.
-        texts: the files of the workflow that it reads: `papers` for all papers, or the name of a file.
+        code: the modules that change the outputs; a plug-in is a single unit. Default: empty.
+        files: a dict with the names of files below the data root. Default: empty.
+        reads_sets: whether the job loads the evaluation datasets of the data root. Default: False.
+        texts: the files of the workflow that the job reads: `papers` for all papers, or the name of a file. Default:
+            empty.
     """
 
     stage: str
@@ -69,7 +70,7 @@ class Job:
 
     @property
     def out(self) -> Path:
-        """Return the file, or the folder of several files, that the job writes."""
+        """Return the output file, or the folder of several output files."""
         return output_place(self.stage, self.outputs)
 
     @property
@@ -100,7 +101,7 @@ class Job:
 
     @cached_property
     def tail(self) -> tuple[str, ...]:
-        """Return the last lines of the log; empty without a log."""
+        """Return the last lines of the log; empty if it does not exist."""
         try:
             text = Path(self.log).read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -115,7 +116,7 @@ class Job:
 
     @property
     def remedy(self) -> str:
-        """Return the remedy for a failure."""
+        """Return the remedy for a failure of the job."""
         if self.tail and self.tail[-1].startswith("replicse "):
             return f"do what its last line says, {AGAIN}"
         if self.tail and "error" in self.tail[-1].lower():
@@ -128,9 +129,11 @@ def _shorten(line: str) -> str:
 
 
 def output_place(stage: str, outputs: Sequence[str]) -> Path:
-    """Return the file or folder that a job of a stage writes.
+    """Return the output file or folder of a job of a stage.
 
-    A stage with several output files writes a folder.
+    Args:
+        stage: the stage; `backbone`, `store` and `train` write a folder.
+        outputs: the output files of the job.
     """
     first = Path(outputs[0])
     if stage == "train":
@@ -141,22 +144,51 @@ def output_place(stage: str, outputs: Sequence[str]) -> Path:
 def copy_of(stage: str, out: Path) -> Path:
     """Return the path of the copy of a specification.
 
-    The copy is in the folder that a job writes, or next to the file.
+    Args:
+        stage: the stage of the job.
+        out: the file or folder that the job writes.
+
+    Returns:
+        A file in the folder, or next to the file.
     """
     return out / "job.json" if stage in FOLDERS else out.with_name(f"{out.name}.job")
 
 
 def outputs_of(paths: Paths, stage: str, *parts: Any) -> tuple[str, ...]:
-    """Return the files that a job of a stage writes.
+    """Return the output files of a job of a stage.
 
-    The rules of the workflow name the same files.
+    The rules of the workflow have the same files.
+
+    Args:
+        paths: the paths of the study.
+        stage: the stage, such as "train".
+        parts: the parts of the job's id; for the stage `report` the papers and the items.
+
+    Returns:
+        The paths as strings.
     """
     return tuple(_OUTPUTS[stage](paths, *parts))
 
 
 def log_of(paths: Paths, stage: str, name: str = "") -> str:
-    """Return the log of a job."""
+    """Return the log of a job.
+
+    Args:
+        paths: the paths of the study.
+        stage: the stage.
+        name: the id of the job. Default: empty, for a stage with a single job.
+    """
     return "/".join([paths.logs, *filter(None, [stage, name])]) + ".log"
+
+
+def _prepared(paths: Paths, name: str) -> Iterator[str]:
+    for file in ENCODER:
+        yield paths.backbone(name, file)
+
+
+def _stored(paths: Paths, name: str) -> Iterator[str]:
+    for file in (STORE, TOKENS, OFFSETS):
+        yield paths.store(name, file)
 
 
 def _trained(paths: Paths, run: str) -> Iterator[str]:
@@ -192,8 +224,8 @@ def _reported(paths: Paths, papers: Iterable[str], items: Iterable[str]) -> Iter
 _OUTPUTS: dict[str, Any] = {
     "data": lambda paths: [paths.data],
     "tokenizer": lambda paths, name: [paths.tokenizer(name)],
-    "backbone": lambda paths, name: [paths.backbone(name, file) for file in ENCODER],
-    "store": lambda paths, name: [paths.store(name, file) for file in (STORE, TOKENS, OFFSETS)],
+    "backbone": _prepared,
+    "store": _stored,
     "train": _trained,
     "evaluate": lambda paths, encoder, group: [paths.evaluation(encoder, group)],
     "geometry": lambda paths, encoder: [paths.evaluation(encoder, "trajectory")],

@@ -14,7 +14,7 @@ from replicse.compile.study import Study
 from replicse.runtime.forking import INTERRUPTED
 from replicse.runtime.progress import alive
 
-# The end of the last line of a log without a failure: of a finished job, or of an interrupted job.
+# The end of the last log line of a job that has not failed: finished or interrupted.
 NO_FAILURE = re.compile(rf" INFO wrote=|: {INTERRUPTED}$|^KeyboardInterrupt$")
 
 
@@ -23,7 +23,7 @@ class JobStates:
 
     Args:
         study: the study.
-        since: seconds of the epoch; logs that are older belong to an earlier start of the study.
+        since: seconds of the epoch; older logs belong to an earlier start of the study. Default: 0.
     """
 
     def __init__(self, study: Study, since: float = 0.0) -> None:
@@ -40,49 +40,68 @@ class JobStates:
 
     @property
     def begun(self) -> dict[Job, dict[str, Any] | None]:
-        """Return the jobs that run or failed.
+        """Return the running and failed jobs.
 
-        The value is the heartbeat of a running job, and None for a failed job.
+        Returns:
+            A dict from jobs to the heartbeat of a running job, or None for a failed job.
         """
         return {job: self.running(job) for job in dict.fromkeys(self._maker.values()) if self.began(job)}
 
     def began(self, job: Job) -> bool:
         """Return whether an unfinished job runs or failed.
 
-        The last line of the log of such a job does not name an output.
+        The last line of the log of such a job does not name an output. Snakemake deletes the outputs of a failed job.
+        A job that succeeded is unfinished if somebody deleted the outputs. An interrupted job waits for the next
+        start.
 
-        Snakemake deletes the outputs of a failed job. A job that ended well is unfinished if somebody deleted the
-        outputs. An interrupted job waits to be started again.
+        Args:
+            job: the job.
         """
         log = Path(job.log)
         started = not job.done and log.exists() and log.stat().st_mtime >= self.since
         return started and not (job.tail and NO_FAILURE.search(job.tail[-1]))
 
     def running(self, job: Job) -> dict[str, Any] | None:
-        """Return the heartbeat of a job that runs, on this or another machine."""
+        """Return the heartbeat of a running job, on this or another machine.
+
+        Args:
+            job: the job.
+
+        Returns:
+            The heartbeat as a dict; None if the job does not run.
+        """
         return alive(job.log) if self.began(job) else None
 
     def state(self, file: str) -> str:
-        """Return the state of a file.
+        """Return the state of a file: done, running, failed or waiting.
 
-        A file waits, runs or fails with the jobs that it needs.
+        A file waits, runs or fails with the jobs that create its inputs.
+
+        Args:
+            file: the path of an output of a job.
         """
         job = self._maker.get(file)
         if file not in self._states:
-            if job is None or job.done:
-                state = "done" if Path(file).exists() else "waiting"
-            elif self.began(job):
-                state = "running" if self.running(job) else "failed"
-            else:
-                needed = {self.state(need) for need in job.inputs}
-                state = next((worse for worse in ("failed", "running") if worse in needed), "waiting")
-            self._states[file] = state
+            self._states[file] = self._find_state(file, job)
         return self._states[file]
+
+    def _find_state(self, file: str, job: Job | None) -> str:
+        """Return the state of an output of a job."""
+        if job is None or job.done:
+            return "done" if Path(file).exists() else "waiting"
+        if self.began(job):
+            return "running" if self.running(job) else "failed"
+        needed = {self.state(need) for need in job.inputs}
+        return next((worse for worse in ("failed", "running") if worse in needed), "waiting")
 
     def failed(self, file: str) -> tuple[Job, ...]:
         """Return the failed jobs because of which a file does not exist.
 
-        Returns an empty tuple if no job was started.
+        Args:
+            file: the path of an output of a job.
+
+        Returns:
+            The jobs; empty if no job failed.
         """
         if file not in self._failed:
             job = self._maker.get(file)

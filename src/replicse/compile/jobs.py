@@ -1,4 +1,4 @@
-"""The jobs of a study: inputs, outputs, payloads and modules.
+"""Create the jobs of a study: inputs, outputs, payloads and modules.
 
 The outputs of a job depend on the code of the modules.
 """
@@ -38,7 +38,14 @@ SHOWS = frozenset({"replicse.show", "replicse.judge.report.build_report", "repli
 
 
 def list_jobs(study: Study) -> Mapping[tuple[str, str], Job]:
-    """Return every job of a study by stage and id."""
+    """Return every job of a study.
+
+    Args:
+        study: the study; it caches the jobs.
+
+    Returns:
+        A dict from (stage, id) to jobs.
+    """
     jobs: Mapping[tuple[str, str], Job] = study.remember("jobs", _list_jobs)
     return jobs
 
@@ -59,13 +66,13 @@ def _make_job(
         study: the study.
         stage: the stage.
         parts: the parts of the id.
-        inputs: the files that it reads.
+        inputs: the files that the job reads.
         payload: the data for the code of the stage.
-        modules: the modules that the outputs depend on, `module` or `module:name`.
-        settings: the checked data that the payload consists of, which name further modules.
-        files: plain data that names the files of the data root that it reads.
-        reads_sets: whether it reads evaluation sets of the data root.
-        texts: the files of the workflow that it reads.
+        modules: the modules that change the outputs, `module` or `module:name`.
+        settings: the checked data in the payload, from which further modules follow. Default: empty.
+        files: a dict with the names of files below the data root. Default: empty.
+        reads_sets: whether the job loads evaluation datasets of the data root. Default: False.
+        texts: the files of the workflow that the job reads. Default: empty.
         outputs: the outputs; default: computed from stage and id.
     """
     settings = tuple(settings)
@@ -91,12 +98,12 @@ def _make_job(
 
 
 def _write_defaults(value: object) -> Any:
-    """Return plain data with every default written out."""
+    """Return JSON-like data with every default."""
     return value.model_dump(mode="json", by_alias=True) if isinstance(value, Checked) else value
 
 
 class _JobBuilder:
-    """A builder of the jobs that measure, from data to evaluations."""
+    """A builder of the jobs from data to evaluations."""
 
     def __init__(self, study: Study) -> None:
         self.study, self.paths, self.scale = study, study.paths, study.scale
@@ -104,7 +111,7 @@ class _JobBuilder:
         self.sources = run_sources(study)
 
     def build(self) -> Iterator[Job]:
-        """Yield the jobs, each after the jobs that it needs."""
+        """Yield the jobs, each after the jobs that create its inputs."""
         yield self._data()
         for name, recipe in self.study.tokenizers.items():
             yield self._tokenizer(name, recipe)
@@ -192,7 +199,7 @@ class _JobBuilder:
             "tokenizer": tokenizer,
             "stores": [self.paths.store(store) for store in stores],
         }
-        # The reader of a corpus belongs to the store, but a run gets labels from the format of the corpus.
+        # The store depends on the reader of a corpus, but a run also gets labels from the format of the corpus.
         formats = {source.corpus_format for source in run.sources}
         modules = {"replicse.training.loop", *(kind.__module__ for kind in formats)}
         modules |= {suite_code(run.selection.suite), *self._families(name, *frozen)}
@@ -201,7 +208,9 @@ class _JobBuilder:
 
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
         """Yield a job for each group of suites, and a job for the trajectory."""
-        weights = () if encoder.source.vectors else (f"{self.study.encoder_folder(encoder)}/{ENCODER[0]}",)
+        weights = []
+        if not encoder.source.vectors:
+            weights.append(f"{self.study.encoder_folder(encoder)}/{ENCODER[0]}")
         families = self._families(encoder.source.run or "")
         for group, suites in self.study.groups(name).items():
             payload = self._describe_encoder(encoder) | self._describe_suites(name, suites)
@@ -255,7 +264,10 @@ class _JobBuilder:
             own = self.study.options(suite, [name])
             if own:
                 options[suite] = own
-        return {"suite": suites, "options": options} if options else {"suite": suites}
+        payload: dict[str, Any] = {"suite": suites}
+        if options:
+            payload["options"] = options
+        return payload
 
     def _count(self) -> Job:
         payload = describe_counts(self.study)
@@ -273,7 +285,7 @@ class _JobBuilder:
 
 
 def _suite_plugins(study: Study, item: str) -> set[str]:
-    """Return the plug-ins that define suites whose scores an item shows."""
+    """Return the plug-ins that define the suites of an item."""
     plugins = set()
     for cell in study.cells[item]:
         for operand in cell.operands or (cell,):
@@ -287,8 +299,10 @@ def _suite_modules(suites: Iterable[str]) -> set[str]:
 
 
 def _encoder_modules(encoder: Encoder) -> set[str]:
-    """Return the code that loads an encoder and computes vectors."""
-    modules = {f"replicse.encoder.{'baselines.word_vectors' if encoder.source.vectors else 'sentence'}"}
+    """Return the modules that load an encoder and compute vectors."""
+    modules = {"replicse.encoder.sentence"}
+    if encoder.source.vectors:
+        modules = {"replicse.encoder.baselines.word_vectors"}
     if encoder.postprocess:
         modules.add("replicse.encoder.baselines.fitted")
         if encoder.postprocess.fit != "target":

@@ -10,12 +10,26 @@ from replicse.workspace import encoder_place
 
 
 def checkpoint_runs(study: Study) -> dict[str, str]:
-    """Return the run that writes each folder of weights."""
+    """Return the run that writes each folder of weights.
+
+    Args:
+        study: the study.
+
+    Returns:
+        A dict from folders to the ids of runs.
+    """
     return {study.paths.run(run, which): run for run in study.runs for which in CHECKPOINTS}
 
 
 def run_dependencies(study: Study) -> dict[str, tuple[str, ...]]:
-    """Return the runs that each run directly depends on."""
+    """Return the direct dependencies of each run.
+
+    Args:
+        study: the study.
+
+    Returns:
+        A dict from the id of a run to the ids of other runs.
+    """
     made_by = checkpoint_runs(study)
     depends = {}
     for name, run in study.runs.items():
@@ -26,7 +40,11 @@ def run_dependencies(study: Study) -> dict[str, tuple[str, ...]]:
 def run_sources(study: Study) -> Mapping[str, Init]:
     """Return the start of each run and of each folder of weights.
 
-    Folders of the data root are full paths.
+    Args:
+        study: the study.
+
+    Returns:
+        A dict from runs and folders to the source of their weights. Folders of the data root are full paths.
     """
     sources = {run: spec.init for run, spec in study.runs.items()}
     for folder, run in checkpoint_runs(study).items():
@@ -39,7 +57,7 @@ def run_sources(study: Study) -> Mapping[str, Init]:
 
 
 def _folders(study: Study, run: Run) -> list[str]:
-    """Return the folders of weights that a run needs, from start to views."""
+    """Return the folders of weights that a run loads, from start to views."""
     folders = [study.init_folder(run), *(model.folder or "" for model in frozen_models(run))]
     for source in run.sources:
         for view in source.views:

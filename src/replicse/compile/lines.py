@@ -1,6 +1,6 @@
 """The lines of a row, with the request of each cell.
 
-A row has a line as described, and lines of further encoders and of variants.
+A row has a line as described, and lines for further encoders and for variants.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from replicse.spec.models import EncoderRequest, PlannedRequest, Vary
 from replicse.spec.protocols import AS_RUN, ON_BACKBONE, Protocol
 from replicse.spec.tables import Item, Row
 
-# Layers of a request, the lowest first.
+# Layers of a request, from the lowest to the highest.
 Layers = tuple[EncoderRequest, ...]
 
 
@@ -28,10 +28,10 @@ class Line:
         item: the item.
         row: the row.
         protocol: the name of the protocol.
-        layers: the layers of requests by column: the request of the row, and the changes of protocols.
+        layers: a dict from columns to layers of requests: the request of the row, and the changes of protocols.
         about: the ids of the columns that the protocol changes; all columns if the row has separate cells.
-        file: the file of the protocols of a variant.
-        quoted: whether it is printed and not run.
+        file: the file of the protocols of a variant. Default: empty.
+        quoted: whether the row is shown and not run. Default: False.
     """
 
     item: Item
@@ -47,6 +47,9 @@ class Line:
         """Return whether the line has a cell in a column.
 
         The column is in `about`, or is derived from a column in `about`.
+
+        Args:
+            column: the column.
         """
         columns = [column.id]
         if column.kind == "derived":
@@ -56,18 +59,27 @@ class Line:
     def asks(self, column: AnyColumn) -> tuple[PlannedRequest, str]:
         """Return the request of the cell in a column, and a key of the request.
 
-        The key is a string that is equal for equal requests.
+        Args:
+            column: the column.
+
+        Returns:
+            The request, and a string that is equal for equal requests.
         """
         layers = self.layers[column.id]
-        # Most columns of a line have no request of their own.
-        key = column.id if self._is_special(column) else "", id(layers)
+        # Most columns of a line do not change the request, and share it.
+        own = column.id if self._is_special(column) else ""
+        key = own, id(layers)
         if key not in self._asked:
             request = merge_cell_request(self.item, column, layers, self.row)
             self._asked[key] = request, f"{self.item.paper} {request.model_dump_json(exclude_unset=True)}"
         return self._asked[key]
 
     def location(self, column: AnyColumn) -> str:
-        """Return the place of the request of a cell, for errors."""
+        """Return the location of the request of a cell for error messages.
+
+        Args:
+            column: the column of the cell.
+        """
         if self.file:
             return f"{self.file}: {self.protocol}: row {self.row.id} of {self.item.id}"
         location = f"{self.item.file}: row {self.row.id}"
@@ -78,14 +90,19 @@ class Line:
         return location
 
     def _is_special(self, column: AnyColumn) -> bool:
-        """Return whether a column or cell adds a request to the row's request."""
+        """Return whether a column or cell changes the row's request."""
         return column.id in self.row.cells or bool(column.encoder.model_fields_set)
 
 
 def lines_of(study: Study, item: Item, row: Row) -> Iterator[Line]:
-    """Yield the lines of a row.
+    """Create the lines of a row.
 
     The lines are: as described, the encoders in `also`, each variant, and each crossed backbone.
+
+    Args:
+        study: the study, whose config selects variants and crossed backbones.
+        item: the item.
+        row: the row.
     """
     yield described(item, row)
     for name, request in row.also.items():
@@ -102,7 +119,12 @@ def lines_of(study: Study, item: Item, row: Row) -> Iterator[Line]:
 
 
 def described(item: Item, row: Row) -> Line:
-    """Return the line of a row as the paper describes it."""
+    """Create the line of a row as the paper describes it.
+
+    Args:
+        item: the item.
+        row: the row.
+    """
     return _whole(item, row, AS_DESCRIBED, (row.encoder,), row.quoted)
 
 
@@ -138,7 +160,7 @@ def choose_variants(
 
 
 def _variant(item: Item, row: Row, name: str, protocols: Sequence[Protocol], file: str) -> Line:
-    """Return the line of a variant; other columns are as described."""
+    """Create the line of a variant; other columns are as described."""
     measured = [column.id for column in item.columns if column.kind != "derived"]
     # Columns that the same protocols change share their layers.
     shared: dict[tuple[str, ...], Layers] = {}
@@ -155,7 +177,7 @@ def _variant(item: Item, row: Row, name: str, protocols: Sequence[Protocol], fil
 
 
 def _protocol_layer(protocol: Protocol) -> EncoderRequest:
-    """Return the change of a protocol as a layer of a request.
+    """Create a layer of a request from the change of a protocol.
 
     Changes of views and terms are in `vary`, changes of stages of a chain in `stages`, by recipe.
     """
@@ -170,7 +192,7 @@ def _protocol_layer(protocol: Protocol) -> EncoderRequest:
 
 
 def _check_protocols(line: Line, protocols: Sequence[Protocol]) -> None:
-    """Check that a protocol does not give several recipes the same part."""
+    """Raise BadInput if a protocol replaces a part of several recipes."""
     item, row = line.item, line.row
     for protocol in protocols:
         changes = protocol.change.run
@@ -186,5 +208,5 @@ def _check_protocols(line: Line, protocols: Sequence[Protocol]) -> None:
         if len(recipes) > 1:
             raise BadInput(
                 f"{line.file}: {protocol.id} replaces {replaced[0]} in row {row.id} of {item.id}, whose columns train"
-                f" {', '.join(recipes)}; name the cells that it is about as {row.id}/COLUMN"
+                f" {', '.join(recipes)}; list its cells as {row.id}/COLUMN"
             )

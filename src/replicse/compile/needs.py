@@ -24,16 +24,16 @@ Kind = Literal["artefact", "part", "encoder", "file", "suite"]
 
 @dataclass(frozen=True)
 class Need:
-    """External data that a study needs.
+    """A dataset, encoder or file that a study uses.
 
     Args:
         kind: the kind.
         name: the name.
         bytes: the approximate size; None if it is not known.
         licence: the licence.
-        copies: how many copies are on the disk in the end.
-        source: the source for `replicse fetch`: the part of a dataset, the source of an encoder with the target folder,
-            the Download of a file, or a suite with options.
+        copies: the number of copies on the disk in the end.
+        source: the source for `replicse fetch`: the part of a dataset, the source of an encoder with the target
+            folder, the Download of a file, or a suite with options. Default: None.
     """
 
     kind: Kind
@@ -45,11 +45,12 @@ class Need:
 
 
 def needs(study: Study) -> Iterator[Need]:
-    """Yield the external data that the jobs of a study need.
+    """Yield the external data of a study.
 
-    Files are included only if the data are from the hub.
+    Files are included only if the data are from the hub. All items share the data root, so its files are listed once.
 
-    All items share the data root, so they need the artefacts together.
+    Args:
+        study: the study.
     """
     if study.source == "hub":
         yield from _list_files(study)
@@ -62,7 +63,7 @@ def needs(study: Study) -> Iterator[Need]:
             size = study.scale.weights.get(hub) or weight_bytes(hub)
             yield Need("encoder", hub, size, "see its model card", 2, target)
     for suite in sorted(current().suites.keys() & set().union(*study.suites.values())):
-        # Only the tasks that a cell needs, not all tasks of the suite.
+        # Only the tasks in cells, not all tasks of the suite.
         options = type(study.scale.suite_options(suite)).of(study.options(suite, study.suites), suite)
         if name := options.downloads():
             yield Need("suite", name, options.download_bytes(), "of each set", 2, (suite, options))
@@ -87,7 +88,11 @@ def _list_files(study: Study) -> Iterator[Need]:
 def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:
     """Sum the sizes of external data.
 
-    Returns the bytes to download, the final bytes on the disk, and the number of unknown sizes.
+    Args:
+        wanted: the external data.
+
+    Returns:
+        The bytes to download, the final bytes on the disk, and the number of unknown sizes.
     """
     download = disk = unknown = 0
     for need in wanted:
@@ -100,14 +105,28 @@ def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:
 
 
 def amounts_text(wanted: Sequence[Need]) -> str:
-    """Format the sizes of downloads and of the disk space for them."""
+    """Format the sizes of downloads and of the disk space for them.
+
+    Args:
+        wanted: the external data.
+
+    Returns:
+        A string such as "1.2 GB to download, 2.4 GB of disk".
+    """
     total, disk, unknown = amounts(wanted)
     rest = f"; {unknown} of unknown size not counted" if unknown else ""
     return f"{size_text(total)} to download, {size_text(disk)} of disk{rest}"
 
 
 def size_text(count: int | None) -> str:
-    """Format a number of bytes; a question mark if it is not known."""
+    """Format a number of bytes; a question mark if it is not known.
+
+    Args:
+        count: the number of bytes, or None.
+
+    Returns:
+        A string such as "440.5 MB".
+    """
     if count is None:
         return "?"
     if count >= 1e12:
@@ -116,9 +135,9 @@ def size_text(count: int | None) -> str:
 
 
 def hub_parts(study: Study, read: Iterable[Mapping[str, Any]]) -> list[HubPart]:
-    """Return the parts of hub datasets in plain data, without duplicates.
+    """Return the parts of hub datasets in a list of dicts.
 
-    The parts have the sizes in the scale.
+    The parts have the sizes in the scale, and there are no duplicates.
 
     Args:
         study: the study.
@@ -137,17 +156,23 @@ def hub_parts(study: Study, read: Iterable[Mapping[str, Any]]) -> list[HubPart]:
 
 
 def data_files(study: Study) -> list[str]:
-    """Return the files of the data root that jobs need, sorted.
+    """Return the files of the data root for all jobs, sorted.
 
-    Evaluation sets are not included.
+    Evaluation datasets are not included.
+
+    Args:
+        study: the study.
     """
     return named_files(list_outside(study))
 
 
 def tables(study: Study) -> list[str]:
-    """Return the files of the working directory that jobs need.
+    """Return the files of the working directory for all jobs.
 
-    The files are the user's corpora and evaluation sets.
+    The files are the user's corpora and evaluation datasets.
+
+    Args:
+        study: the study.
     """
     return workspace_files(list_outside(study))
 
@@ -155,7 +180,11 @@ def tables(study: Study) -> list[str]:
 def absent_root(study: Study) -> str:
     """Return a sentence if the data root of a local source does not exist.
 
-    Otherwise returns an empty string.
+    Args:
+        study: the study.
+
+    Returns:
+        The problem and the remedy; an empty string if the root exists or is not used.
     """
     if study.source != "local" or study.data_root.is_dir():
         return ""
@@ -166,7 +195,11 @@ def absent_root(study: Study) -> str:
 
 
 def absent(study: Study) -> Iterator[str]:
-    """Yield sentences on missing corpora, sets and encoders of the user."""
+    """Yield sentences on missing corpora, datasets and encoders of the user.
+
+    Args:
+        study: the study.
+    """
     if files := [file for file in tables(study) if not Path(file).is_file()]:
         yield f"{', '.join(files)}: no such file; put it there, {NAMED}"
     for hub, folder in (study.config.folders or {}).items():
@@ -186,7 +219,11 @@ def absent(study: Study) -> Iterator[str]:
 def unpinned_text(study: Study) -> str:
     """Return a sentence on hub artefacts without a commit in the lock file.
 
-    Returns an empty string if all artefacts have a commit.
+    Args:
+        study: the study.
+
+    Returns:
+        The sentence; an empty string if all artefacts have a commit.
     """
     names = ", ".join(sorted(study.unpinned))
     return f"no commit in hub.lock.yaml (replicse fetch --pin looks it up): {names}" if names else ""
@@ -197,16 +234,24 @@ def _key(part: HubPart) -> tuple[str | None, ...]:
 
 
 def list_outside(study: Study) -> list[Mapping[str, Any]]:
-    """Return the dicts in job payloads that may name external data.
+    """Return the dicts in job payloads that can name external data.
 
-    The dicts have no duplicates.
+    Args:
+        study: the study; it caches the result.
+
+    Returns:
+        A list of dicts without duplicates.
     """
     listed: list[Mapping[str, Any]] = study.remember("outside", outside)
     return listed
 
 
 def outside(study: Study) -> list[Mapping[str, Any]]:
-    """Compute the result of `list_outside`."""
+    """Compute the result of `list_outside`.
+
+    Args:
+        study: the study.
+    """
     suites = sorted(set().union(*study.suites.values()))
     documents: list[Any] = [*study.stores.values(), *study.tokenizers.values()]
     for encoder in study.encoders.values():

@@ -18,13 +18,15 @@ FROM = ("hub", "revision", "folder", "vectors", "words")  # the keys that identi
 class Paths:
     """The paths of a scale.
 
-    A method takes an id and returns a relative path as a string.
+    A method gets an id and returns a relative path as a string.
 
     Args:
         scale: the name of the scale.
-        kept: the name of a committed study, whose results are next to its report; no run writes there.
-        partial: whether they are the paths of the report of an unfinished study, which no rule writes or reads.
-        home: the folder of committed studies in the package, with a final slash.
+        kept: the name of a committed study. The results are next to the report, and no run writes there. Default:
+            empty.
+        partial: whether the paths are for the report of an unfinished study, which no rule reads or writes. Default:
+            False.
+        home: the folder of committed studies in the package, with a final slash. Default: empty.
     """
 
     scale: str
@@ -64,16 +66,18 @@ class Paths:
 
     @property
     def config(self) -> str:
-        """Return the config of the study as it was started.
+        """Return the config of the study at the time when it was started.
 
-        Jobs that load the study read this file.
+        Jobs use this file to load the study.
         """
         return f"{self.results}/{CONFIG}"
 
     def specification(self, stage: str, job: str) -> str:
         """Return the specification of a job.
 
-        The job is empty if the stage has only one job.
+        Args:
+            stage: the stage.
+            job: the id of the job; empty if the stage has a single job.
         """
         return "/".join(filter(None, [self.results, "jobs", stage, job])) + ".json"
 
@@ -82,15 +86,16 @@ class Paths:
         return "/".join([self.results, "throughput", *parts])
 
     def judged(self, name: str) -> str:
-        """Return a CSV of judgements or values.
+        """Return a CSV file of judgements or values.
 
-        The name is `claims`, `adjudication`, `audit`, or `cells` for the values of all cells.
+        Args:
+            name: `claims`, `adjudication`, `audit`, or `cells` for the values of all cells.
         """
         return f"{self.results}/{name}.csv"
 
     @property
     def judgements(self) -> str:
-        """Return the JSON of claims, adjudication and audit for the report."""
+        """Return the JSON file of claims, adjudication and audit for the report."""
         return f"{self.results}/{JUDGEMENTS}"
 
     def tokenizer(self, name: str) -> str:
@@ -108,7 +113,9 @@ class Paths:
     def run(self, run_id: str, *parts: str) -> str:
         """Return the folder of a run or checkpoint, or a file in the folder.
 
-        The checkpoint is the best or the last checkpoint.
+        Args:
+            run_id: the id of the run.
+            parts: the checkpoint (`best` or `last`) or a file, or empty.
         """
         return "/".join([self.results, "runs", run_id, *parts])
 
@@ -122,19 +129,21 @@ class Paths:
     def evaluation(self, encoder_id: str, group: str) -> str:
         """Return an evaluation file of an encoder.
 
-        The group is a group of suites, `trajectory` or `counts`.
+        Args:
+            encoder_id: the id of the encoder.
+            group: a group of suites, `trajectory` or `counts`.
         """
         return f"{self.results}/encoders/{encoder_id}/{group}.json"
 
     def item(self, item: str) -> str:
-        """Return the JSON of the result of an item.
+        """Return the JSON file of the result of an item.
 
-        Figures, claims, adjudication and the report read this file.
+        Figures, claims, adjudication and the report use this file.
         """
         return f"{self.results}/items/{item}.json"
 
     def table(self, item: str) -> str:
-        """Return the CSV of the cells of an item."""
+        """Return the CSV file of the cells of an item."""
         return f"{self.results}/tables/{item}.csv"
 
     @property
@@ -143,11 +152,20 @@ class Paths:
         return f"{self.home}figures/{self._shown}"
 
     def figure(self, item: str, kind: str = "svg") -> str:
-        """Return the file of a figure."""
+        """Return the file of a figure.
+
+        Args:
+            item: the item, `paper/item`.
+            kind: the format, such as "png". Default: "svg".
+        """
         return f"{self.figures}/{item}.{kind}"
 
     def report(self, kind: str) -> str:
-        """Return a file of the report."""
+        """Return a file of the report.
+
+        Args:
+            kind: `html`, `json`, `md` or `tex`.
+        """
         return f"{self.reports}/report.{kind}"
 
     def paper(self, key: str) -> str:
@@ -160,33 +178,55 @@ class Paths:
         return f"{self.reports}/{AUDIT}"
 
     def page(self, item: str, kind: str = "html") -> str:
-        """Return the page of an item, or the table as LaTeX."""
+        """Return the page of an item, or the table as LaTeX.
+
+        Args:
+            item: the item, `paper/item`.
+            kind: `html` or `tex`. Default: "html".
+        """
         return f"{self.reports}/{item}.{kind}"
 
     def printed(self, name: str, kind: str) -> str:
-        """Return a separate file of a table of the report, or of the LaTeX macros."""
+        """Return the file of a table of the report, or of the LaTeX macros.
+
+        Args:
+            name: the item, or `macros`.
+            kind: the format, such as "tex".
+        """
         return f"{self.reports}/tables/{name}.{kind}"
 
 
 def drop_partial(scale: str) -> None:
-    """Remove the report of an unfinished study after it has finished."""
+    """Remove the report of an unfinished study after the study has finished.
+
+    Args:
+        scale: the name of the scale.
+    """
     partial = Paths(scale, partial=True)
     for folder in (partial.results, partial.figures, Path(partial.report("html")).parent):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:
-    """Return the id of a trained tokenizer.
+    """Compute the id of a trained tokenizer.
 
-    The id is the name and 8 hexadecimal digits of the recipe's hash.
+    Args:
+        recipe: a dict with the name, and the corpus or vocabulary.
+
+    Returns:
+        The name and 8 hexadecimal digits of the recipe's hash.
     """
     return f"{recipe['name']}-{digest(recipe, 8)}"
 
 
 def backbone_id(source: EncoderSource | Init) -> str:
-    """Return the id of a released encoder.
+    """Compute the id of a released encoder.
 
-    The id is the name and 8 hexadecimal digits of the source's hash.
+    Args:
+        source: the hub id, folder or word vectors.
+
+    Returns:
+        The name and 8 hexadecimal digits of the source's hash.
     """
     name = source.hub or source.folder or getattr(source, "vectors", None) or ""
     recipe = {key: entry for key, entry in source.plain().items() if key in FROM}

@@ -1,4 +1,4 @@
-"""Pickle files of values that are expensive to compute."""
+"""Load and write pickle files."""
 
 import copyreg
 import pickle
@@ -26,7 +26,14 @@ copyreg.pickle(MappingProxyType, _reduce)
 
 
 def load_pickle(file: Path) -> Any:
-    """Load a pickle file; None if it does not exist or is broken."""
+    """Load a pickle file.
+
+    Args:
+        file: the path.
+
+    Returns:
+        The value; None if the file does not exist or is broken.
+    """
     # A broken file can raise any exception.
     with suppress(Exception):
         return pickle.loads(file.read_bytes())
@@ -34,18 +41,23 @@ def load_pickle(file: Path) -> Any:
 
 
 def write_pickle(file: Path, value: object) -> None:
-    """Write a pickle file if the folder can be written."""
+    """Write a pickle file if the folder is writable.
+
+    Args:
+        file: the path.
+        value: the value to pickle.
+    """
     with suppress(OSError, Failed, BadInput), atomic_write(file) as temporary:
         temporary.write_bytes(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
 
 
 class Remembered:
-    """Results of functions of a study, in memory and in files.
+    """A cache of the results of functions of a study.
 
-    The files are next to the study if it is cached.
+    Results are in memory and, if the study is cached, in files next to the study.
 
     Args:
-        folder: the folder of the cached study; None to keep results in memory only.
+        folder: the folder of the cached study. Default: None, results are only in memory.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -53,9 +65,11 @@ class Remembered:
         self._results: dict[str, Any] = {}
 
     def get(self, name: str, compute: Callable[[], Any]) -> Any:
-        """Return a result by name, or compute it.
+        """Return a cached result, or compute it.
 
-        The result is computed if neither the memory nor the folder contains it.
+        Args:
+            name: the name of the result.
+            compute: a function without arguments, called if neither the memory nor the folder contains the result.
         """
         if name not in self._results:
             file = self.folder and self.folder / f"{name}.pickle"

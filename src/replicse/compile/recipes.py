@@ -1,6 +1,6 @@
-"""The runs that recipes describe, before a scale adjusts them.
+"""The runs of recipes before a scale adjusts them.
 
-The runs have the changes of requests and protocols.
+The runs contain the changes of requests and protocols.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ from replicse.spec.record_spreads import lent_spreads
 from replicse.spec.scales import Scale
 from replicse.spec.tables import Item, Row
 
-# The parts of a study that can change something in the run of a recipe.
+# The parts of a study that can change the run of a recipe.
 Request = EncoderRequest | InitSpec | AveragedRun
 # The changes of a protocol in the runs of a chain, by their recipes.
 Stages = Mapping[str, EncoderRequest]
@@ -31,7 +31,7 @@ Stages = Mapping[str, EncoderRequest]
 class Chain(NamedTuple):
     """A chain of training: paper of the recipes, location of the request.
 
-    Errors name the location.
+    `stages` contains the changes of a protocol by recipe. The location is for error messages.
     """
 
     paper: str
@@ -40,9 +40,9 @@ class Chain(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A run as written, and the part that workspace papers write.
+    """A run as recipes and requests specify it.
 
-    The run is written by recipes and requests.
+    `own` contains the values that papers of the workspace set.
     """
 
     run: RunSpec
@@ -50,7 +50,13 @@ class Written(NamedTuple):
 
 
 class Recipes:
-    """The recipes of papers at a scale; each recipe is merged once."""
+    """The recipes of papers at a scale; each recipe is merged once.
+
+    Args:
+        papers: a dict from keys to papers.
+        scale: the scale, which can replace recipes.
+        record: the record, for spreads over seeds.
+    """
 
     def __init__(self, papers: Mapping[str, Paper], scale: Scale, record: Record) -> None:
         self.papers, self.scale = papers, scale
@@ -58,11 +64,24 @@ class Recipes:
         self._read: dict[tuple[str, str], Written] = {}
 
     def is_own(self, paper: str) -> bool:
-        """Return whether the paper with a key is in the workspace."""
+        """Return whether a paper is in the workspace.
+
+        Args:
+            paper: the key of the paper.
+        """
         return paper in self.papers and self.papers[paper].own
 
     def read(self, paper: str, name: str, location: str) -> Written:
-        """Return the run of a recipe of a paper as it is written."""
+        """Return the run of a recipe of a paper without the changes of requests.
+
+        Args:
+            paper: the key of the paper.
+            name: `recipe` or `other-paper/recipe`.
+            location: the location in error messages.
+
+        Raises:
+            BadInput: if a recipe is unknown or extends itself.
+        """
         if (paper, name) not in self._read:
             layers = list(_list_layers(self.papers, paper, name, location))
             own = _merge_runs(run for home, run in layers if home.own)
@@ -72,24 +91,38 @@ class Recipes:
     def run(self, use: str, request: Request, chain: Chain, own: bool) -> Written:
         """Return the run of a recipe with the changes of a request.
 
-        The scale has not adjusted the run yet. `own` is whether the request is written in a paper of the workspace.
+        The scale has not adjusted the run yet.
+
+        Args:
+            use: the recipe.
+            request: the request for an encoder, the start of a run, or a part of an average.
+            chain: the chain of training.
+            own: whether a paper of the workspace contains the request.
         """
         written = self.read(chain.paper, self.scale.recipe(chain.paper, use), chain.location)
         # A chain names recipes with their paper.
         stage = chain.stages.get(use.removeprefix(f"{chain.paper}/"))
-        changes = [(request, own), (stage, self.is_own(chain.paper))] if stage else [(request, own)]
+        changes: list[tuple[Request, bool]] = [(request, own)]
+        if stage:
+            changes.append((stage, self.is_own(chain.paper)))
         for change, is_own in changes:
             if isinstance(change, EncoderRequest) and change.run and chain.paper in self.papers:
                 run = with_own_corpora(change.run, self.papers[chain.paper], self.papers)
                 change = change.replace(run=run)
-            kept = merge_layers(written.own, change.run) if is_own and change.run else written.own
+            kept = written.own
+            if is_own and change.run:
+                kept = merge_layers(kept, change.run)
             written = Written(change_run(written.run, change, chain.location), kept)
         return written
 
     def spreads(self, run: RunSpec) -> dict[str, Spread]:
-        """Return the published spreads over seeds of a run, by metric path.
+        """Return the published spreads over seeds of a run.
 
-        The spreads are from the record or from a paper.
+        Args:
+            run: the run, compared with the runs of the record and of the papers.
+
+        Returns:
+            A dict from metric paths to spreads.
         """
         found: dict[str, Spread] = {}
         for other, spreads in self._published:
@@ -99,11 +132,13 @@ class Recipes:
 
     @cached_property
     def _published(self) -> list[tuple[RunSpec, dict[str, Spread]]]:
+        if not self.scale.comparable:
+            return []
         # A spread in the paper replaces the spread in the record.
-        return [*self._recorded_spreads(), *self._printed_spreads()] if self.scale.comparable else []
+        return [*self._recorded_spreads(), *self._printed_spreads()]
 
     def _recorded_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
-        """Yield the run and spread of each cell that others trained often."""
+        """Yield the run and spread of each cell with enough recorded seeds."""
         names = CellNames(self.papers)
         for reading, spread in lent_spreads(self._record):
             if reading.cell.partition("/")[0] not in self.papers:
@@ -120,7 +155,7 @@ class Recipes:
                 yield self._merge_run(item, row, request), {item.path(row, column): spread}
 
     def _printed_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
-        """Yield the run and spreads of each row that prints standard deviations."""
+        """Yield the run and spreads of each row with standard deviations."""
         for paper in self.papers.values():
             for item in paper.items.values():
                 for row in item.rows:
@@ -137,7 +172,7 @@ class Recipes:
 
 
 def _list_printed_spreads(paper: Paper, item: Item, row: Row) -> dict[str, Spread]:
-    """Return the spreads that a paper prints in a row, by metric path."""
+    """Return the published spreads of a row by metric path."""
     spreads = {}
     for column in item.columns:
         printed = paper.reported.get(item.cell_id(row, column))
@@ -150,13 +185,16 @@ def merge_recipe(papers: Mapping[str, Paper], paper: str, name: str, location: s
     """Merge the layers of a recipe into a run.
 
     Args:
-        papers: the papers by key.
+        papers: a dict from keys to papers.
         paper: the key of the paper with the recipe, unless the name contains a paper.
         name: `recipe` or `other-paper/recipe`.
-        location: the place that errors name.
+        location: the location in error messages.
+
+    Returns:
+        The run, or the parts of a run that the recipe specifies.
 
     Raises:
-        BadInput: if a recipe is unknown or like itself.
+        BadInput: if a recipe is unknown or extends itself.
     """
     return _merge_runs(run for _, run in _list_layers(papers, paper, name, location))
 
@@ -169,7 +207,7 @@ def _merge_runs(layers: Iterable[RunSpec]) -> RunSpec:
 def _list_layers(
     papers: Mapping[str, Paper], paper: str, name: str, location: str, below: tuple[str, ...] = ()
 ) -> Iterator[tuple[Paper, RunSpec]]:
-    """Yield the layers of a recipe and their papers, `like` first."""
+    """Yield the layers of a recipe and their papers, the base recipe first."""
     owner, _, short = name.rpartition("/")
     home = papers.get(owner or paper)
     if home is None or short not in home.recipes:
@@ -180,7 +218,7 @@ def _list_layers(
     full = f"{home.key}/{short}"
     if full in below:
         circle = " like ".join((*below, full))
-        raise BadInput(f"{location}: recipe {full} is like itself ({circle}); break the circle")
+        raise BadInput(f"{location}: recipe {full} extends itself ({circle}); change one of the keys like")
     recipe = home.recipes[short]
     if recipe.init:
         recipe = recipe.replace(init=recipe.init.of_paper(home.key))
@@ -193,9 +231,15 @@ def _list_layers(
 
 
 def sort_recipes(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
-    """Yield every recipe after the recipe that it is like.
+    """Yield every recipe after the recipe that it extends.
 
-    In this order a mistake is reported in the recipe that contains it.
+    In this order an error names the recipe with the mistake.
+
+    Args:
+        papers: a dict from keys to papers.
+
+    Yields:
+        The paper and the name of the recipe.
     """
     pending = []
     for paper in papers.values():
@@ -216,9 +260,12 @@ def sort_recipes(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
 
 
 def change_run(run: RunSpec, request: Request, location: str) -> RunSpec:
-    """Change the parts of a run that a request names.
+    """Apply the changes of a request to a run.
 
-    Then views and terms are changed.
+    Args:
+        run: the run.
+        request: the request; `run` is merged first, then views and terms are changed.
+        location: the location in error messages.
     """
     if request.run:
         run = merge_layers(run, request.run)
@@ -228,8 +275,13 @@ def change_run(run: RunSpec, request: Request, location: str) -> RunSpec:
 def vary_run(run: RunSpec, vary: Vary | None, location: str) -> RunSpec:
     """Change the augmentations, loss terms or pair sides of a run.
 
+    Args:
+        run: the run.
+        vary: the changes; None returns the run unchanged.
+        location: the location in error messages.
+
     Raises:
-        BadInput: if the run does not have the term or an augmentation, because the change would have no effect.
+        BadInput: if the run does not have the term or an augmentation, so the change would have no effect.
     """
     if vary is None:
         return run

@@ -1,4 +1,4 @@
-"""The study of the record: cells with values that others measured."""
+"""The study of the record: cells with values measured by others."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class SourceCell:
         source_name: the name of the source.
         setting_name: the name of the setting.
         readings: the readings, counted readings first.
-        trained: whether the values depend on a training seed, stated or not.
+        trained: whether the values depend on a training seed, even if it is unknown.
     """
 
     cell: Cell
@@ -84,7 +84,7 @@ class RecordStudy:
 def record_study(
     workflow: Path, papers: Mapping[str, Paper], record: Record, only: Collection[str] | None = None
 ) -> RecordStudy:
-    """Create the study of the items whose cells others measured.
+    """Create the study of the items with recorded cells.
 
     A cell has the readings of one source: the source with most seeds in the printed setting. If the paper trains the
     encoder, readings of a checkpoint that the authors released are separate cells. Cells with the same encoder and
@@ -92,9 +92,12 @@ def record_study(
 
     Args:
         workflow: the folder of papers and scales.
-        papers: the papers by key.
+        papers: a dict from keys to papers.
         record: the record.
-        only: the keys of papers to include; default: all papers.
+        only: the keys of papers to include. Default: all papers.
+
+    Returns:
+        The study, and a dict from the names of cells to source cells.
     """
     scales = load_scales(workflow)
     scale = load_scale(scales[papers_scale(workflow)], scales)
@@ -127,7 +130,10 @@ def record_study(
 
 
 class _Readings:
-    """The record's readings by encoder and metric path, and named `items`."""
+    """The readings of the record by encoder and metric path.
+
+    `items` contains the items with a reading.
+    """
 
     def __init__(self, papers: Mapping[str, Paper], record: Record) -> None:
         self.record = record
@@ -211,7 +217,7 @@ def _has_own_encoder(row: Row, column: AnyColumn) -> bool:
 
 
 def _is_read(column: AnyColumn) -> bool:
-    """Return whether a column can have a reading of one run."""
+    """Return whether a column contains values of single runs."""
     of_runs = column.over is None or column.over.seeds.statistic == "mean"
     return column.kind == "score" and is_measured(column) and of_runs
 
@@ -227,8 +233,10 @@ def _list_cells(
             found = readings.of_cell(empty)
             for protocol, several in found.items():
                 sources[str(several[0].cell.id)] = several
-                printed = several[0].setting.is_printed
-                cells[protocol].append(several[0].cell if printed else replace(empty, protocol=protocol))
+                cell = replace(empty, protocol=protocol)
+                if several[0].setting.is_printed:
+                    cell = several[0].cell
+                cells[protocol].append(cell)
             if AS_DESCRIBED not in found:
                 cells[AS_DESCRIBED].append(empty)
         yield from (*cells[AS_DESCRIBED], *cells[RELEASED])
@@ -252,14 +260,17 @@ def _source_cell(
     """Return a cell as a source measured it, readings with seeds first."""
     is_retrained = source.settings[setting_name].encoder == "retrained"
     ordered = sorted(readings, key=lambda reading: (reading.seed is None, reading.seed or 0))
-    # Several readings of one checkpoint count as one value, the most precise reading.
-    counted = ordered if is_retrained else [min(ordered, key=lambda reading: reading.number.half_digit)]
+    counted = ordered
+    if not is_retrained:
+        # Several readings of a checkpoint count as a single value, the most precise reading.
+        counted = [min(ordered, key=lambda reading: reading.number.half_digit)]
     again = [reading for reading in ordered if reading not in counted]
-    # Cells that share readings share the names of their encoders, so the source names them.
+    # Cells with the same readings have the same encoder names, so the names contain the source, not the cell.
     first = readings[0]
     _, item, row, column, *_ = first.cell.split("/")
-    own = [column] if _has_own_encoder(cell.row, cell.column) else []
-    stem = "/".join([first.source, setting_name, item, row, *own])
+    stem = "/".join([first.source, setting_name, item, row])
+    if _has_own_encoder(cell.row, cell.column):
+        stem += f"/{column}"
     jobs = []
     for number, reading in enumerate(counted, start=1):
         jobs.append((stem + _run_name(reading, number, len(counted)),))

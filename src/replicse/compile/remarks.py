@@ -20,9 +20,9 @@ from replicse.workspace import is_own
 
 # More rows than this are counted instead of named.
 FEW_ROWS = 3
-# A run that reads a corpus more often than this is probably a mistake.
+# A run with more epochs is probably a mistake.
 OFTEN = 1000
-# Rows of SimCSE's corpus: the assumption for a corpus without `rows` in the scale.
+# Rows of SimCSE's corpus: the default for a corpus without `rows` in the scale.
 MILLION = 1_000_000
 KEPT = "values that your recipes write are kept, and adjust: [] in a scale of your own keeps all"
 
@@ -31,7 +31,10 @@ def remarks(study: Study) -> Iterator[str]:
     """Yield the remarks on a study.
 
     The remarks are on changes of the scale in the user's runs, missing commits, data and poolers, items of other
-    scales, searches that the scale shortens, and the user's sets at a scale without verdicts.
+    scales, searches that the scale shortens, and the user's evaluation datasets at a scale without verdicts.
+
+    Args:
+        study: the study.
     """
     if changed := adjusted_text(study, study.items.values()):
         yield changed
@@ -62,7 +65,12 @@ def remarks(study: Study) -> Iterator[str]:
 def adjusted_text(study: Study, items: Iterable[Item]) -> str:
     """Describe the changes of the scale in runs of workspace papers.
 
-    Returns an empty string if there are no changes.
+    Args:
+        study: the study.
+        items: the items; items of packaged papers are skipped.
+
+    Returns:
+        A sentence; an empty string if the scale does not change a run.
     """
     own = [item for item in items if is_own(item.file)]
     changes: dict[str, dict[str, None]] = {}
@@ -79,7 +87,10 @@ def adjusted_text(study: Study, items: Iterable[Item]) -> str:
 def shortened_runs(study: Study) -> Iterator[str]:
     """Yield a sentence for each run whose epochs end before its steps.
 
-    The runs are from papers of the workspace. The number of steps in an epoch follows from the rows of the corpus.
+    The runs are from papers of the workspace. The number of steps in an epoch is computed from the rows of the corpus.
+
+    Args:
+        study: the study.
     """
     seen = set()
     for written, location in _list_written_runs(study, _own_items(study)):
@@ -90,13 +101,16 @@ def shortened_runs(study: Study) -> Iterator[str]:
         if wanted and steps is not None and steps < wanted and location not in seen:
             seen.add(location)
             ends = f"optimisation.epochs ends the run after {steps:,} steps of {wanted:,}"
-            yield f"{location}: {ends} ({rows:,} rows of {corpus}); leave out epochs to make them all"
+            yield f"{location}: {ends} ({rows:,} rows of {corpus}); remove epochs to run all steps"
 
 
 def unlikely_settings(study: Study) -> Iterator[str]:
     """Yield remarks on unlikely settings of the workspace's papers.
 
-    Unlikely settings are a learning rate above 1, and a run that reads a corpus very often.
+    Unlikely settings are a learning rate above 1, and a run with very many epochs.
+
+    Args:
+        study: the study.
     """
     seen = set()
     for written, location in _list_written_runs(study, _own_items(study)):
@@ -115,9 +129,12 @@ def unlikely_settings(study: Study) -> Iterator[str]:
 
 
 def printed_fractions(study: Study) -> Iterator[str]:
-    """Yield reported scores of the workspace's papers that are fractions.
+    """Yield the reported fractions of the workspace's papers.
 
-    Reported scores are expected to be multiplied by 100.
+    Reported scores should be multiplied by 100.
+
+    Args:
+        study: the study.
     """
     for item in _own_items(study):
         file = study.papers[item.paper].folder / "reported.csv"
@@ -126,7 +143,7 @@ def printed_fractions(study: Study) -> Iterator[str]:
             if cell.column.kind != "score" or printed is None or limits is None or limits.high != 100:
                 continue
             if printed.number and 0 < abs(printed.number.value) <= 1:
-                yield f'{file}: {cell.id.short} prints "{printed.value}", but scores are x 100'
+                yield f'{file}: the value of {cell.id.short} is "{printed.value}"; multiply scores by 100'
 
 
 def _own_items(study: Study) -> list[Item]:
@@ -135,7 +152,7 @@ def _own_items(study: Study) -> list[Item]:
 
 
 def _list_written_runs(study: Study, items: Iterable[Item]) -> Iterator[tuple[Written, str]]:
-    """Yield the unadjusted runs of the rows of items with locations."""
+    """Yield the runs of the rows of items before adjustment, with locations."""
     recipes = Recipes(study.papers, study.scale, Record())
     for item in items:
         for row in _run_rows(item):
@@ -170,7 +187,7 @@ def describe_scale_changes(study: Study, cell: Cell) -> str:
 
 
 def _run_rows(item: Item) -> list[Row]:
-    """Return the rows of an item that are not only quoted."""
+    """Return the rows of an item, without quoted rows."""
     return [row for row in item.rows if not row.quoted]
 
 
@@ -191,7 +208,14 @@ def _describe_adjustments(study: Study, written: Written, location: str) -> Mapp
 def cut_searches(study: Study, item: Item) -> str:
     """Return a clause on the shortened searches of an item.
 
-    The scale or the seeds shorten a search. Returns an empty string if no search is shorter.
+    The scale or the seeds shorten a search.
+
+    Args:
+        study: the study.
+        item: the item.
+
+    Returns:
+        The clause; an empty string if no search is shorter.
     """
     scale = limit_searches(study.scale, is_own(item.file))
     searched: list[str] = []
@@ -220,7 +244,11 @@ def cut_searches(study: Study, item: Item) -> str:
 
 
 def _count_searches(scale: Scale, item: Item, row: Row) -> dict[str, tuple[int, int]] | None:
-    """Return the run and total counts of a row's searches, or None."""
+    """Count the values and jobs of a row's searches; None without searches.
+
+    Returns:
+        A dict from descriptions to the number at this scale and the number in the request.
+    """
     line = described(item, row)
     columns = [column for column in item.columns if column.over and column.over.jobs]
     if not columns:

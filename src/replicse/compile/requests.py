@@ -15,14 +15,19 @@ from replicse.spec.tables import Item, Row
 def merge_requests(*layers: EncoderRequest) -> PlannedRequest:
     """Merge layers of a request, from the lowest to the highest.
 
-    A layer that names a source of an encoder removes the sources of the layers below it.
+    Args:
+        layers: the layers. A layer with a source of an encoder removes the sources of the layers below it.
+
+    Returns:
+        The merged request; empty without layers.
     """
     return reduce(_put_over, layers, PlannedRequest())
 
 
 def _put_over(below: PlannedRequest, above: EncoderRequest) -> PlannedRequest:
-    names_source = any(key in above.model_fields_set for key in SOURCES)
-    return merge_layers(below.without(*SOURCES) if names_source else below, above)
+    if any(key in above.model_fields_set for key in SOURCES):
+        below = below.without(*SOURCES)
+    return merge_layers(below, above)
 
 
 def merge_cell_request(
@@ -35,5 +40,8 @@ def merge_cell_request(
         column: the column.
         layers: the request of the row, then the changes of protocols.
         row: the row, whose request for this column is the highest layer.
+
+    Returns:
+        The merged request.
     """
     return merge_requests(item.encoder, column.encoder, *layers, row.cells.get(column.id, EncoderRequest()))

@@ -49,11 +49,11 @@ FIRST = Seeds(0, 0)
 class Resolver:
     """A resolver of encoders and runs.
 
-    Adds encoders and runs, and the artefacts that they need, to a study.
+    It adds encoders, runs, and their stores, tokenizers and backbones to a study.
 
     Args:
         study: the study to fill.
-        lock: the commits of artefacts of the hub.
+        lock: the commits of hub artefacts.
     """
 
     def __init__(self, study: Study, lock: Lock) -> None:
@@ -68,16 +68,17 @@ class Resolver:
     ) -> list[Encoder]:
         """Return the encoder of each seed.
 
-        Returns one encoder if it does not depend on the seed.
-
         Args:
-            paper: the key of the paper that names the recipes.
+            paper: the key of the paper with the recipes.
             request: the merged request of a cell, of a stand-in or of a frozen model.
             seeds: the seeds of the chain.
-            location: the place that errors name.
+            location: the location in error messages.
+
+        Returns:
+            The encoders; a single encoder if it does not depend on the seed.
 
         Raises:
-            BadInput: if the request names no source, or a name in it is unknown.
+            BadInput: if the request has no source, or a name in it is unknown.
         """
         if request.released:
             released = self.scale.named("released", request.released, location)
@@ -97,7 +98,7 @@ class Resolver:
         elif request.folder or request.hub:
             found = [Encoder(source=self._own(request, location), pooling=OWN)]
         else:
-            raise BadInput(f"{location}: the encoder names none of {', '.join(SOURCES)}")
+            raise BadInput(f"{location}: the encoder has no source; add one of {', '.join(SOURCES)}")
         encoders: dict[str, Encoder] = {}
         for encoder in found:
             encoder = self._apply_reading(encoder, request, paper, location)
@@ -139,8 +140,8 @@ class Resolver:
 
         Args:
             name: the name in the scale.
-            seed: the seed of pre-training, if the scale pre-trains it for each seed.
-            location: the place that errors name.
+            seed: the seed of pre-training, used if the scale pre-trains the backbone for each seed.
+            location: the location in error messages.
         """
         if (name, seed) not in self._backbones:
             entry = self.scale.named("backbones", name, location)
@@ -160,7 +161,7 @@ class Resolver:
         return self._backbones[name, seed]
 
     def _own(self, named: EncoderRequest | InitSpec, location: str) -> EncoderSource:
-        """Return the source of a user's encoder, named by folder or hub id.
+        """Return the source of a user's encoder, specified by folder or hub id.
 
         Raises:
             MissingData: if the folder does not exist.
@@ -170,13 +171,13 @@ class Resolver:
             return self._artefact(EncoderSource(hub=hub, revision=revision or None))
         folder = Path(named.folder).expanduser()
         if not folder.is_dir():
-            raise MissingData(f"{location}: no folder {folder} here; name one with an encoder")
+            raise MissingData(f"{location}: folder {folder} does not exist; use the folder of an encoder")
         return self._artefact(_in_folder(folder))
 
     def _artefact(self, source: EncoderSource) -> EncoderSource:
         """Return a released encoder at the locked commit; add it to the study.
 
-        A folder of the config replaces the download.
+        A folder in the config replaces the download.
         """
         if folder := (self.study.config.folders or {}).get(source.hub or ""):
             source = _in_folder(Path(folder).expanduser())
@@ -191,13 +192,13 @@ class Resolver:
     def runs(self, written: Written, chain: Chain, seeds: Sequence[Seeds], adjust: bool = True) -> list[Run]:
         """Return the run of each seed, with every name resolved.
 
-        Encoders for views and terms have the seed of the weights that the run starts from.
+        Encoders for views and terms have the seed of the run's initial weights.
 
         Args:
-            written: the run as recipes and requests write it.
+            written: the run as recipes and requests specify it.
             chain: the chain of training.
             seeds: the seeds.
-            adjust: whether to apply the adjustments of the scale.
+            adjust: whether to apply the adjustments of the scale. Default: True.
         """
         spec = written.run
         start, sources = spec.start(chain.location), spec.sources(chain.location)
@@ -232,9 +233,9 @@ class Resolver:
         return run
 
     def _check_heads(self, run: Run, start: InitSpec, location: str) -> None:
-        """Check that the run before has the heads that a run keeps.
+        """Raise BadInput if the previous run lacks a head that a run keeps.
 
-        A backbone that the scale pre-trains has no pooler; the study records that the run initialises it randomly.
+        A backbone pre-trained by the scale has no pooler; the study records that the run initialises it randomly.
         """
         if not (run.init.keep_head and run.init.run):
             return
@@ -248,12 +249,12 @@ class Resolver:
             self.study.without_pooler.add(start.backbone)
             return
         elif before.trains_head:
-            problem = f"has a {before.head.kind} of other sizes"
+            problem = f"has a head {before.head.kind} with other sizes"
         else:
-            problem = "trains none (pooling.train cls-head does)"
+            problem = "trains no head (pooling.train: cls-head trains one)"
         raise BadInput(
-            f"{location}: init.keep_head is true, but the run of {start.name} {problem}; take it away"
-            " or fix that run"
+            f"{location}: init.keep_head is true, but the run of {start.name} {problem}; remove"
+            " keep_head or change that run"
         )
 
     def _selection(self, rule: SelectionRule, location: str) -> SelectionRule:
@@ -270,13 +271,13 @@ class Resolver:
         return rule.replace(options=options) if options else rule
 
     def _init(self, start: InitSpec, own: bool, chain: Chain, seed: Seeds) -> tuple[Init, Engine]:
-        """Return the start weights of a run, and the engine of that encoder.
+        """Return the initial weights of a run, and the engine of the encoder.
 
         Args:
-            start: the start as a recipe writes it.
-            own: whether a paper of the workspace writes it.
+            start: the start in a recipe.
+            own: whether a paper of the workspace specifies it.
             chain: the chain of training.
-            seed: the seeds of the run; a run of another recipe that it starts from has the same.
+            seed: the seeds of the run, also used for a run of another recipe from which it starts.
         """
         if start.fresh:
             tokenizer = self.scale.tokenizer(start.fresh.tokenizer, chain.location)
@@ -300,7 +301,7 @@ class Resolver:
         """Return a start with the mean weights of runs, and the first engine."""
         ends: list[tuple[Run, Checkpoint]] = []
         for each in averaged:
-            # All runs start from one backbone: a mean of weights from different backbones is not an encoder.
+            # All runs start from the same backbone: averaging the weights of different backbones is meaningless.
             seeds = [Seeds(number, seed.backbone) for number in each.seeds] or [seed]
             with self._not_from_itself(start, chain.location):
                 runs = self.runs(self.recipes.run(each.use, each, chain, own), chain, seeds)
@@ -312,10 +313,12 @@ class Resolver:
 
     @contextmanager
     def _not_from_itself(self, start: InitSpec | FrozenModel, location: str) -> Iterator[None]:
-        """Refuse a run that depends on itself, directly or through other runs."""
+        """Raise BadInput if a run depends on itself, also through others."""
         if start in self._starts:
             how = "init from" if isinstance(start, InitSpec) else "the frozen model"
-            raise BadInput(f"{location}: the run starts from itself, by {how} {start.name}; break the circle")
+            raise BadInput(
+                f"{location}: the run depends on itself through {how} {start.name}; use another encoder there"
+            )
         self._starts.append(start)
         try:
             yield
@@ -326,7 +329,7 @@ class Resolver:
         """Return a source at this scale; frozen models are resolved later."""
         columns = self.scale.named("corpora", source.corpus, chain.location).columns
         for view in source.views:
-            problem = f'{chain.location}: a view reads column "{view.column}" of corpus {source.corpus}'
+            problem = f'{chain.location}: a view uses column "{view.column}" of corpus {source.corpus}'
             check_known(view.column, columns, problem)
         return RunSource.model_construct(
             corpus=self.scale.corpus(source.corpus, chain.location),
@@ -343,7 +346,7 @@ class Resolver:
         )
 
     def _frozen(self, chain: Chain, seed: Seeds, model: FrozenModel) -> FrozenModel:
-        """Return a frozen model by folder, with pooling unless the term has it."""
+        """Return a frozen model with a folder instead of a name."""
         location = chain.location
         if model.folder:
             raise BadInput(f'{location}: the run names the folder "{model.folder}"; expected {BY_NAME}')

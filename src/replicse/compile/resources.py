@@ -1,9 +1,7 @@
-"""The memory and time that jobs request from a scheduler.
+"""Compute the requests of jobs to a scheduler: memory and time.
 
-They are computed from the estimates of a study or from measurements.
-
-A group of jobs requests the sum of the jobs' minutes (Snakemake, `GroupResources.basic_layered`), so an evaluation that
-may take hours has a separate allocation.
+They are computed from the estimates of a study or from measurements. A group of jobs requests the sum of the jobs'
+minutes (Snakemake, `GroupResources.basic_layered`), so an evaluation that may take hours has a separate allocation.
 """
 
 import math
@@ -39,11 +37,11 @@ STORE_ROWS = 100_000
 class JobResources:
     """The resources of the jobs of a study, as functions for Snakemake.
 
-    Snakemake calls each function with wildcards and the attempt.
+    Snakemake calls each function with the wildcards of the rule and the number of the attempt, from 1.
 
     Args:
         study: the study.
-        is_local: whether the jobs run on this machine, without a scheduler.
+        is_local: whether the jobs run on this machine, without a scheduler. Default: False.
     """
 
     def __init__(self, study: Study, is_local: bool = False) -> None:
@@ -60,7 +58,7 @@ class JobResources:
         """Return the time of a training in minutes.
 
         A retry resumes the training and gets more time. The limit leaves time for the evaluations in the same
-        allocation, which is as long as all of its jobs together.
+        allocation; the time of an allocation is the sum over its jobs.
         """
         asked = training_minutes(self._cost, wildcards.run, self.needs, attempt)
         others = 0
@@ -86,7 +84,7 @@ class JobResources:
         return store_minutes(self._rows(wildcards.name), self.needs, attempt)
 
     def name_allocation(self, wildcards: Any) -> str | None:
-        """Return the name of a job's allocation, or None if the job has no allocation with others.
+        """Return the name of a job's allocation; None if no other job shares it.
 
         A run shares its allocation with its trajectory and its short evaluations.
         """
@@ -98,7 +96,8 @@ class JobResources:
     def is_long(self, group: str) -> bool:
         """Return whether an evaluation has a separate allocation.
 
-        Groups with a suite that may take hours have a separate allocation.
+        Args:
+            group: the group of suites; a group with a suite that can take hours has a separate allocation.
         """
         return self.needs.full_suites and is_long(group)
 
@@ -129,34 +128,46 @@ class JobResources:
 
 
 def requested_minutes(hours: float | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that a job requests.
+    """Compute the requested minutes of a job.
 
     The request is twice the expected hours, at least 15 minutes, and at most the longest job of the scale.
 
     Args:
-        hours: expected hours; `train_hours` of the scale are used if they are not known.
-        needs: the needs of jobs in the scale.
-        attempt: the number of the attempt, from 1; a retry requests this multiple of the minutes.
+        hours: expected hours. Default if they are None: `train_hours` of the scale.
+        needs: the resources of jobs in the scale.
+        attempt: the number of the attempt; a retry requests this multiple of the minutes. Default: 1.
     """
-    minutes = needs.train_hours * 60 if hours is None else hours * TIMES * 60
+    minutes = needs.train_hours * 60.0
+    if hours is not None:
+        minutes = hours * TIMES * 60
     return min(max(LEAST_MINUTES, math.ceil(minutes)) * attempt, needs.longest_hours * 60)
 
 
 def training_minutes(cost: Cost, run: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that a training requests.
+    """Compute the requested minutes of a training.
 
-    A retry resumes a training that reached the limit.
+    Args:
+        cost: the cost of the study.
+        run: the id of the run.
+        needs: the resources of jobs in the scale.
+        attempt: the number of the attempt; a retry resumes a training at the time limit. Default: 1.
     """
     estimate = cost.hours([run])
     return requested_minutes(estimate and estimate.expected, needs, attempt)
 
 
 def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that an evaluation requests.
+    """Compute the requested minutes of an evaluation.
 
-    A long suite requests at most the `hours` of the suite.
+    A long suite requests at most the `hours` of the suite. The scoring of such a suite, by the CPU, is assumed to take
+    as long as the encoding.
 
-    The scoring of such a suite, by the CPU, is assumed to take as long as the encoding.
+    Args:
+        cost: the cost of the study.
+        encoder: the id of the encoder.
+        group: the group of suites.
+        needs: the resources of jobs in the scale.
+        attempt: the number of the attempt. Default: 1.
     """
     estimate = cost.encoding(encoder, group)
     hours = estimate.expected if estimate else 0.0
@@ -165,26 +176,32 @@ def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, 
     if not (needs.full_suites and is_long(group)):
         return requested_minutes(hours, needs, attempt)
     most = max(suite.hours for suite in groups()[group]) * 60 * attempt
-    return min(requested_minutes(2 * hours, needs, attempt), most) if estimate else most
+    if estimate is None:
+        return most
+    return min(requested_minutes(2 * hours, needs, attempt), most)
 
 
 def store_minutes(rows: int | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that tokenising a column of `rows` requests.
+    """Compute the requested minutes for tokenising a column.
 
-    The request is an hour if the number of rows is not known.
+    Args:
+        rows: the number of rows of the corpus; None requests an hour.
+        needs: the resources of jobs in the scale.
+        attempt: the number of the attempt. Default: 1.
     """
-    return requested_minutes(0.5 if rows is None else rows / STORE_ROWS / 60, needs, attempt)
+    hours = 0.5 if rows is None else rows / STORE_ROWS / 60
+    return requested_minutes(hours, needs, attempt)
 
 
 def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the memory that a training requests, in MB.
+    """Compute the requested memory of a training in MB.
 
     Without a GPU, the value of the scale is used.
 
     Args:
-        size: layers and width of the encoder, None if they are not known.
-        needs: the needs of jobs in the scale: `train_memory_mb` is the maximum of a first attempt.
-        attempt: the number of the attempt, from 1.
+        size: layers and width of the encoder; None if they are not known.
+        needs: the resources of jobs in the scale: `train_memory_mb` is the maximum of a first attempt.
+        attempt: the number of the attempt. Default: 1.
     """
     if needs.gpu != "required" or size is None:
         return needs.train_memory_mb * attempt
@@ -193,19 +210,33 @@ def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt:
 
 
 def evaluation_memory_mb(group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the memory that an evaluation requests, in MB.
+    """Compute the requested memory of an evaluation in MB.
 
-    At a scale with full suites it is the maximum over the suites.
+    Args:
+        group: the group of suites; at a scale with full suites the maximum over the suites is used.
+        needs: the resources of jobs in the scale.
+        attempt: the number of the attempt. Default: 1.
     """
-    suites = groups().get(group, []) if needs.full_suites else []
-    return max([Suite.memory, *(suite.memory for suite in suites)]) * attempt
+    memory = [Suite.memory]
+    if needs.full_suites:
+        memory += [suite.memory for suite in groups().get(group, [])]
+    return max(memory) * attempt
 
 
 def store_memory_mb(rows: int | None, attempt: int = 1) -> int:
-    """Return the memory that tokenising a column of `rows` requests, in MB."""
+    """Compute the requested memory for tokenising a column in MB.
+
+    Args:
+        rows: the number of rows of the corpus. Default if it is None: a million.
+        attempt: the number of the attempt. Default: 1.
+    """
     return math.ceil(PROCESS_MB / 4 + STORE_KB * (rows or 1_000_000) / 1000) * attempt
 
 
 def is_long(group: str) -> bool:
-    """Return whether a suite of a group may take hours at the papers' scale."""
+    """Return whether a suite of a group can take hours at the papers' scale.
+
+    Args:
+        group: the group of suites.
+    """
     return any(suite.hours > Suite.hours for suite in groups().get(group, []))

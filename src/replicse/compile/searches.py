@@ -1,4 +1,4 @@
-"""Searches over hyper-parameters: grids and random draws.
+"""Searches over hyper-parameters: grids and random searches.
 
 A scale runs some of the jobs of a search, each with a change of the run.
 """
@@ -15,7 +15,7 @@ from replicse.spec.scales import Scale
 
 
 def limit_searches(scale: Scale, is_own: bool) -> Scale:
-    """Return the scale with the limits of searches that apply to a paper.
+    """Return the scale with the limits of searches for a paper.
 
     Limits of a packaged scale do not apply to a paper of the workspace.
 
@@ -32,15 +32,20 @@ def limit_searches(scale: Scale, is_own: bool) -> Scale:
 
 
 def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> list[dict[str, Any]]:
-    """Return the values that each job of a search sets in the run, by path.
+    """Return the values of each job of a search, by path in the run.
 
     A grid keeps the values of the scale's `grids`, in the paper's order. Only the first `draws` random jobs are run.
 
+    Args:
+        scale: the scale.
+        request: the request with a grid or a random search.
+        location: the location in error messages.
+
     Returns:
-        A dict for each job; a single empty dict if the request is not a search.
+        A list with a dict for each job; a single empty dict if the request is not a search.
 
     Raises:
-        BadInput: if the request is a grid and a draw, or the scale removes all values of a grid.
+        BadInput: if the request has a grid and a random search, or the scale removes all values of a grid.
     """
     grid, draw = request.grid or {}, request.draw
     if grid and draw:
@@ -53,7 +58,13 @@ def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> 
 
 
 def count_search_jobs(scale: Scale, request: EncoderRequest, location: str) -> int:
-    """Return how many jobs the search of a request has; 1 without a search."""
+    """Return the number of jobs of a request's search; 1 without a search.
+
+    Args:
+        scale: the scale, which can limit the search.
+        request: the request.
+        location: the location in error messages.
+    """
     if draw := request.draw:
         return min(draw.jobs, scale.draws or draw.jobs)
     grid = request.grid or {}
@@ -61,10 +72,16 @@ def count_search_jobs(scale: Scale, request: EncoderRequest, location: str) -> i
 
 
 def keep_grid_values(scale: Scale, name: str, values: Sequence[Any], location: str) -> list[Any]:
-    """Return the values of a path of a grid that the scale tries.
+    """Return the values of a path of a grid for a scale.
+
+    Args:
+        scale: the scale.
+        name: the path in the run, such as "optimisation.batch_size".
+        values: the values of the grid.
+        location: the location in error messages.
 
     Raises:
-        BadInput: if the scale does not try any of the values.
+        BadInput: if the scale does not use any of the values.
     """
     wanted = scale.grids.get(name, values)
     kept = [value for value in values if value in wanted]
@@ -79,7 +96,9 @@ def keep_grid_values(scale: Scale, name: str, values: Sequence[Any], location: s
 def get_setting(run: Run | None, path: str) -> Any:
     """Return the value at a path of a run.
 
-    The path is `section.key` or `terms.TERM.key`. Returns None without a run.
+    Args:
+        run: the run; without a run the value is None.
+        path: `section.key` or `terms.TERM.key`.
     """
     section, *rest = path.split(".")
     if section == "terms" and run:
@@ -90,16 +109,18 @@ def get_setting(run: Run | None, path: str) -> Any:
 
 
 def search_change(values: Mapping[str, Any], location: str) -> EncoderRequest:
-    """Return the change of a request by a job of a search.
+    """Create the change of a request for a job of a search.
 
     Args:
-        values: values by `section.key` of the run, as in {"optimisation.batch_size": 64}, or by `terms.TERM.key`.
-        location: the place that errors name.
+        values: a dict from paths to values: `section.key` of the run, as in {"optimisation.batch_size": 64}, or
+            `terms.TERM.key`.
+        location: the location in error messages.
     """
     change: dict[str, Any] = {}
     for name, value in values.items():
         *path, key = name.split(".")
-        inner = change.setdefault("vary" if path[0] == "terms" else "run", {})
+        layer = "vary" if path[0] == "terms" else "run"
+        inner = change.setdefault(layer, {})
         for part in path:
             inner = inner.setdefault(part, {})
         inner[key] = value

@@ -1,6 +1,6 @@
 """Sizes of encoders, and the memory and disk space of a training.
 
-A size is known only if it can be found without loading the weights.
+A size is known only if it can be computed without loading the weights.
 """
 
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from replicse.registry.architectures import size_in, size_of
 from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import Init, Run
 
-# Run id or folder of weights -> source: hub id, fresh encoder, or another run.
+# A dict from run ids and folders of weights to their source: a hub id, a fresh encoder, or another run.
 Sources = Mapping[str, Init]
 # The vocabulary size of RoBERTa, the largest of the papers' encoders.
 VOCABULARY = 50_265
 # fp32 weights, their gradients and AdamW's two moments.
 TRAINED_BYTES, FROZEN_BYTES = 16, 4
-# Bytes that a layer keeps for the backward pass, per token and unit of width: counted line by line in the packed
+# Bytes that a layer stores for the backward pass, per token and unit of width: computed from the code of the packed
 # encoder, with autocast (half precision for products, fp32 for normalisation and sums) and without.
 KEPT_BYTES = {"fp16": 42, "bf16": 42, "fp32": 74, "tf32": 74}
 # The factor by which the estimate may be wrong in either direction.
@@ -26,7 +26,12 @@ UNSURE = 1.3
 def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
     """Return the layers and the width of an encoder.
 
-    Returns None if the size is not known.
+    Args:
+        source: the source of the weights.
+        sources: a dict from runs and folders to the source of their weights.
+
+    Returns:
+        Layers and width; None if the size is not known.
     """
     while source.run:
         source = sources[source.run]
@@ -38,24 +43,38 @@ def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
 
 
 def layer_parameters(layers: int, hidden: int) -> int:
-    """Return the parameters of an encoder's layers, 12 width^2 each."""
+    """Compute the parameters of an encoder's layers, 12 width^2 per layer.
+
+    Args:
+        layers: the number of layers.
+        hidden: the width.
+    """
     return 12 * layers * hidden**2
 
 
 def encoder_parameters(layers: int, hidden: int) -> int:
-    """Return the approximate number of parameters of an encoder.
+    """Compute the approximate number of parameters of an encoder.
 
     Token embeddings are included.
+
+    Args:
+        layers: the number of layers.
+        hidden: the width.
     """
     return layer_parameters(layers, hidden) + VOCABULARY * hidden
 
 
 def saved_bytes(run: Run, sources: Sources) -> float | None:
-    """Return the approximate disk space of a run's weights in bytes.
-
-    Returns None if the size of the encoder is not known.
+    """Compute the approximate disk space of a run's weights in bytes.
 
     Without selection `best` and `last` are the same file. Each step of a trajectory is a file.
+
+    Args:
+        run: the run.
+        sources: a dict from runs and folders to the source of their weights.
+
+    Returns:
+        Bytes; None if the size of the encoder is not known.
     """
     size = sizes_of(run.init, sources)
     if size is None:
@@ -65,14 +84,14 @@ def saved_bytes(run: Run, sources: Sources) -> float | None:
 
 
 def training_bytes(run: Run, sources: Sources, rows: int | None = None) -> float | None:
-    """Return the approximate bytes of GPU memory of a training step.
+    """Compute the approximate bytes of GPU memory of a training step.
 
-    Counts weights with gradients and moments, frozen models, and activations kept for the backward pass.
+    Includes weights with gradients and moments, frozen models, and activations kept for the backward pass.
 
     Args:
         run: the run.
-        sources: the sources of weights.
-        rows: rows that are encoded at a time; default: the batch.
+        sources: a dict from runs and folders to the source of their weights.
+        rows: the number of rows that are encoded at a time. Default: the batch size.
 
     Returns:
         Bytes, within about 30%; None if the size of an encoder is not known.

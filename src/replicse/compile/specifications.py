@@ -1,8 +1,8 @@
 """The specifications of jobs, and the changes since a job finished.
 
 A specification is an input of its rule. The workflow writes the specification of each job to
-`results/<scale>/jobs/<stage>/<id>.json`. A job that has finished writes a copy of it next to the outputs. A result is
-right if the copy equals the current specification.
+`results/<scale>/jobs/<stage>/<id>.json`. A finished job writes a copy of the specification next to the outputs. A
+result is up to date if the copy equals the current specification.
 """
 
 import json
@@ -26,7 +26,7 @@ from replicse.spec.layers import mappings, named_files, workspace_files
 from replicse.workspace import looked_up
 
 CACHE = Path(".snakemake")
-# The parts of a specification that can change, and how a sentence names them.
+# The parts of a specification that can change, and their names in sentences.
 PARTS = {
     "code": "the code",
     "papers": "the text of the papers",
@@ -43,7 +43,7 @@ class Specifications:
 
     Args:
         study: the study.
-        package: the folder of the package that jobs run.
+        package: the folder of the package that jobs use. Default: this package.
     """
 
     def __init__(self, study: Study, package: Path = PACKAGE) -> None:
@@ -69,7 +69,10 @@ class Specifications:
         return f"{head[:-1]},\n{job.text[1:-1]},\n{json.dumps(files, ensure_ascii=False)[1:]}\n"
 
     def digests(self, job: Job) -> dict[str, str]:
-        """Return the digests of the code, texts, data and inputs of a job."""
+        """Return the digests of the code, texts, data and inputs of a job.
+
+        The keys are `code` and `inputs`, and `papers` and `data` if the job reads them.
+        """
         if job not in self._digests:
             self._digests[job] = self._compute_digests(job)
         return self._digests[job]
@@ -85,21 +88,27 @@ class Specifications:
     def changes(self, job: Job) -> set[str]:
         """Return the `PARTS` that have changed since a job finished.
 
-        Returns an empty set if the result is right.
+        Args:
+            job: the job.
 
-        A job whose copy does not exist has not finished; all `PARTS` count as changed.
+        Returns:
+            A set; empty if the result is up to date. All `PARTS` are changed if the copy of the specification does not
+            exist, because then the job has not finished.
         """
         return find_changes(read_copy(job.copy), json.loads(self.text(job)))
 
     def changes_of_item(self, item: str, with_table: bool = False) -> set[str]:
         """Return the `PARTS` that have changed since an item was computed.
 
-        The evaluations of the item are checked and, if `with_table`, the table.
-
         Results without a copy of their specification were not computed by the workflow and are skipped.
+
+        Args:
+            item: the item, `paper/item`, whose evaluations are checked.
+            with_table: whether to check the table too. Default: False.
         """
         files = list(self.study.evaluation_files(self.study.items[item]))
-        files += [self.study.paths.item(item)] if with_table else []
+        if with_table:
+            files.append(self.study.paths.item(item))
         changed: set[str] = set()
         for file in files:
             job = self.maker[file]
@@ -112,12 +121,12 @@ class Specifications:
         return Path(self.study.paths.specification(job.stage, job.id))
 
     def write(self) -> None:
-        """Write the specifications that have changed, and set their dates.
+        """Write changed specifications, and set the dates of all.
 
-        With these dates Snakemake runs the outdated jobs. The specification of a job whose result is right is dated
-        before the outputs; the specification of any other finished job, after them. A job without a copy runs in any
-        case, because the copy is an output. Afterwards, `finished` contains the jobs whose results are right, and
-        `outdated` the other jobs with results.
+        With these dates Snakemake runs the outdated jobs. The specification of an up-to-date job is dated before the
+        outputs; the specification of any other finished job, after the outputs. A job without a copy runs in any case,
+        because the copy is an output. Afterwards, `finished` contains the up-to-date jobs, and `outdated` the other
+        jobs with results.
         """
         CACHE.mkdir(exist_ok=True)
         for job in self.jobs.values():
@@ -130,7 +139,7 @@ class Specifications:
                 self.outdated.add(job)
 
     def _is_finished(self, job: Job, file: Path, text: str) -> bool:
-        """Return whether a job's result is right, and date the specification."""
+        """Return whether a job is up to date, and set the specification's date."""
         if not job.copy.is_file():
             return False
         copy, dates = read_copy(job.copy), _dates(job.dated)
@@ -144,7 +153,7 @@ class Specifications:
         return False
 
     def _restore_order(self, job: Job, copy: Mapping[str, Any], dates: list[int]) -> bool:
-        """Date outputs after their inputs, as after a copy without dates.
+        """Date outputs after their inputs if files were copied without dates.
 
         Returns:
             Whether the outputs are newer than the inputs.
@@ -161,11 +170,11 @@ class Specifications:
         return True
 
     def _written(self, file: str) -> Any:
-        """Return the description of a file in the copy of the job that wrote it."""
+        """Return the description of a file in the copy of its job."""
         return read_copy(self.maker[file].copy).get("written", {}).get(file)
 
     def _hash_inputs(self, job: Job) -> str:
-        """Return the digest of the specifications of all jobs before a job."""
+        """Return the digest of the specifications of all previous jobs."""
         makers = dict.fromkeys(self.maker[file] for file in job.inputs if file in self.maker)
         return digest([self._hash(maker) for maker in makers if maker.stage != "data"])
 
@@ -191,9 +200,10 @@ class Specifications:
         return contents_digest(workflow, read, self._cache_file("workflow"))[:16]
 
     def _hash_data(self, job: Job) -> str:
-        """Return the digest of the data that a job reads.
+        """Return the digest of the data of a job.
 
-        Generated data and data of the hub are outputs of the data job; for local data, it is the digest of the files.
+        Generated data and data of the hub are outputs of the data job; the digest of local data is computed from the
+        files.
         """
         named = list(mappings(job.files))
         files = [Path(file) for file in workspace_files(named)]
@@ -242,6 +252,9 @@ def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]
     Args:
         folder: the results of a scale.
         items: the items, `paper/item`.
+
+    Returns:
+        A dict from items to sets of `PARTS`.
     """
     source = SourceCode(plugins=plugin_places())
     changes: dict[str, set[str]] = {}
@@ -253,7 +266,8 @@ def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]
             copy = pending.pop()
             specification = copy["specification"]
             file = folder / "jobs" / specification["stage"] / f"{specification['id']}.json"
-            changes[item] |= find_changes(copy, read_json(file)) if file.is_file() else set()
+            if file.is_file():
+                changes[item] |= find_changes(copy, read_json(file))
             if source_has_changed(source, specification):
                 changes[item].add("code")
             if specification["stage"] == "tabulate":
@@ -278,7 +292,11 @@ def hash_code(source: SourceCode, modules: Iterable[str]) -> str:
 
 
 def find_changes(copy: Mapping[str, Any], specification: Mapping[str, Any]) -> set[str]:
-    """Compare the copy that a finished job has written with a specification.
+    """Compare the copy of a finished job with a specification.
+
+    Args:
+        copy: the copy that `read_copy` returns.
+        specification: the current specification.
 
     Returns:
         The `PARTS` that differ. `job` means payload, settings, inputs and outputs.
@@ -294,9 +312,13 @@ def find_changes(copy: Mapping[str, Any], specification: Mapping[str, Any]) -> s
 
 
 def read_copy(file: Path) -> dict[str, Any]:
-    """Return the copy of a specification.
+    """Load the copy of a specification.
 
-    Returns an empty dict if the file does not exist or is broken.
+    Args:
+        file: the path of the copy.
+
+    Returns:
+        A dict with `specification` and `written`; empty if the file does not exist or is broken.
     """
     try:
         copy = read_json(file)
@@ -310,10 +332,7 @@ def read_copy(file: Path) -> dict[str, Any]:
 
 
 def write_copy(file: Path, specification: Mapping[str, Any]) -> None:
-    """Write the copy of a specification with a description of each output.
-
-    The description is the size and, of smaller files, the sha256.
-    """
+    """Write the copy of a specification with a description of each output."""
     written = {}
     for output in specification["outputs"]:
         written[output] = describe_file(Path(output))
@@ -326,14 +345,17 @@ LARGEST_HASHED = 1_000_000
 
 
 def describe_file(file: Path) -> dict[str, Any]:
-    """Return the size of a file and, unless it is large data, the sha256."""
+    """Return the size of a file as `bytes` and, if it is small, the `sha256`.
+
+    Files of at most 1 MB and JSON files have a hash.
+    """
     size = file.stat().st_size
     hashed = size <= LARGEST_HASHED or file.suffix == ".json"
-    return {"bytes": size} | ({"sha256": sha256_of(file)} if hashed else {})
+    return {"bytes": size, "sha256": sha256_of(file)} if hashed else {"bytes": size}
 
 
 def is_as_written(evaluation: Path) -> bool:
-    """Return whether an evaluation is the file that the job has written."""
+    """Return whether an evaluation is unchanged since the job wrote it."""
     written = read_copy(copy_of("evaluate", evaluation)).get("written", {})
     return any(Path(file) == evaluation and _is_unchanged(file, written[file]) for file in written)
 
@@ -361,7 +383,7 @@ def _contains(file: Path, text: str) -> bool:
 
 
 def _set_files(root: Path) -> list[Path]:
-    """Return the files of the evaluation sets in a data root."""
+    """Return the files of the evaluation datasets in a data root."""
     from replicse.data.sets import evaluation_files  # imports numpy
 
     files: list[Path] = []

@@ -35,11 +35,11 @@ class Speed(Checked):
     """The speed of a device.
 
     Args:
-        device: the name.
-        flops: operations per second by precision.
-        when: the date of the measurement; empty for a published number.
-        rates: rows of training per second by precision, if two were measured.
-        shapes: the shapes of training steps that were measured.
+        device: the name of the device.
+        flops: a dict from precisions to operations per second.
+        when: the date of the measurement. Default: empty, for a published number.
+        rates: a dict from precisions to training rows per second, if two were measured. Default: empty.
+        shapes: the shapes of the measured training steps. Default: empty.
     """
 
     device: Text
@@ -53,7 +53,8 @@ class Speed(Checked):
     def flops_in(self, precision: Precision) -> float:
         """Return the operations per second in a precision.
 
-        If it was not measured, the most similar precision is used, else the slowest.
+        Args:
+            precision: the precision. If it was not measured, the most similar precision is used, or else the slowest.
         """
         for name in (precision, *LIKE[precision]):
             if name in self.flops:
@@ -63,7 +64,11 @@ class Speed(Checked):
     def precisions(self, runs: Iterable[Run]) -> list[str]:
         """Return remarks on half precision, and on runs in slower precisions.
 
-        An empty list if only one precision was measured.
+        Args:
+            runs: the runs.
+
+        Returns:
+            A list of sentences; empty if fewer than two precisions were measured.
         """
         if len(self.rates) < 2:
             return []
@@ -78,11 +83,20 @@ class Speed(Checked):
         return remarks
 
     def hours(self, operations: float, precision: Precision = "fp32") -> Interval:
-        """Return the hours of operations in a precision."""
+        """Return the hours of operations in a precision.
+
+        Args:
+            operations: the number of operations.
+            precision: the precision. Default: "fp32".
+        """
         return self.interval(operations / self.flops_in(precision) / 3600)
 
     def interval(self, hours: float) -> Interval:
-        """Return expected hours with their interval."""
+        """Return expected hours with an interval.
+
+        Args:
+            hours: the expected hours.
+        """
         factor = MEASURED if self.when else PUBLISHED
         return Interval(hours / factor, hours, hours * factor)
 
@@ -90,7 +104,10 @@ class Speed(Checked):
 def speeds(study: Study) -> list[Speed]:
     """Return the known speeds.
 
-    Measurements of `replicse benchmark` are first, the newest first, then published speeds.
+    Measurements of `replicse benchmark` are first, sorted from newest to oldest, then published speeds.
+
+    Args:
+        study: the study, whose scale and results contain speeds.
     """
     stored = [_stored(file) for file in Path(study.paths.throughput()).glob("*.json")]
     published = [Speed(device=each.device, flops=each.flops) for each in study.scale.cost]
@@ -109,7 +126,7 @@ def speed_of(study: Study, device: str = "") -> Speed:
 
     Args:
         study: the study, whose scale and results contain speeds.
-        device: a part of the name; empty for the first known device.
+        device: a part of the name. Default: the first known device.
 
     Raises:
         BadInput: if no device matches.
@@ -119,6 +136,4 @@ def speed_of(study: Study, device: str = "") -> Speed:
         if device.lower() in one.device.lower():
             return one
     names = "; ".join(one.device for one in measured)
-    raise BadInput(
-        f'no device "{device}" is known; there is {names}, and replicse benchmark measures this one'
-    )
+    raise BadInput(f'no device "{device}" is known; known: {names}. replicse benchmark measures this machine')

@@ -12,14 +12,25 @@ from replicse.registry.runs import Run
 
 
 class Stores:
-    """A builder of the stores of runs in a study; equal stores are shared."""
+    """A builder that creates the stores of runs; equal stores are shared.
+
+    Args:
+        study: the study to fill.
+    """
 
     def __init__(self, study: Study) -> None:
         self.study = study
         self._names: dict[tuple[str, View, str, int], str] = {}
 
     def of_run(self, run: Run) -> list[str]:
-        """Return the names of the stores of the views of a run, in order."""
+        """Create the stores of the views of a run.
+
+        Args:
+            run: the run.
+
+        Returns:
+            A list of names, in the order of the views.
+        """
         tokenizer, length = self.study.tokenizer_file(run.init), run.optimisation.max_length
         names = []
         for source in run.sources:

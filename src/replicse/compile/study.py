@@ -32,10 +32,10 @@ class Extent(NamedTuple):
     """The extent of an item.
 
     Args:
-        cells: how many cells it has.
+        cells: the number of cells.
         files: the evaluation files of the cells, in order, without duplicates.
-        runs: the ids of the runs and of the runs that these depend on.
-        single: the runs that a cell without a search needs.
+        runs: the ids of the runs and of their dependencies.
+        single: the runs of cells without a search, and their dependencies.
     """
 
     cells: int
@@ -54,26 +54,26 @@ class Study:
         config: the config.
         workflow: the folder of papers and scales.
         scale: the scale.
-        papers: all papers by key.
+        papers: a dict from keys to all papers.
         paths: the paths of the files.
-        items: the items by id.
-        cells: the cells of each item.
-        runs: the runs by id.
-        encoders: the encoders by id.
-        suites: the suites, and `trajectory`, that are evaluated of each encoder.
-        read: the paths below a suite that cells need, by encoder and suite, if the suite can compute only these paths.
+        items: a dict from ids to items.
+        cells: a dict from items to lists of cells.
+        runs: a dict from ids to runs.
+        encoders: a dict from ids to encoders.
+        suites: a dict from encoders to the suites, and `trajectory`, to evaluate.
+        read: the paths below a suite that cells use, by encoder and suite, if the suite can compute only these paths.
         backbones: the sources of released encoders and of folders, by id.
         tokenizers: the recipes of tokenizers by id.
         stores: the specifications of stores by id.
-        run_stores: the stores of the views of each run.
+        run_stores: a dict from runs to the stores of their views.
         counted: the metric paths of counts of the data.
         measured: the published spreads of each run, by metric path.
-        unpinned: artefacts of the hub without a commit.
+        unpinned: hub artefacts without a commit.
         without_pooler: backbones that the scale pre-trains without the pooler that a run keeps.
         left_out: items with a search that is too large for the scale, unless the config names them.
-        depends: the runs that each run directly depends on.
+        depends: a dict from runs to their direct dependencies.
         unplanned: the errors of items that could not be compiled.
-        remembered: results of functions of the study by name, see `remember`.
+        remembered: the cache of `remember`.
     """
 
     config: Config
@@ -132,7 +132,7 @@ class Study:
     def data_root(self) -> Path:
         """Return the folder of the data.
 
-        Returns `not-named` if neither the config nor the environment specifies a local root.
+        The default is `not-named` if neither the config nor the environment specifies a local root.
         """
         if self.source != "local":
             return Path(self.paths.data).parent / "data"
@@ -160,7 +160,8 @@ class Study:
     def precision(self, paper: str) -> Precision:
         """Return the training precision of a paper's runs.
 
-        A precision of the run itself has priority.
+        Args:
+            paper: the key of the paper. A precision of the run itself has priority. Default: "fp32".
         """
         if self.config.precision:
             return self.config.precision
@@ -168,7 +169,7 @@ class Study:
         return precision if precision != "papers" else self.printed_precision(paper) or "fp32"
 
     def printed_precision(self, paper: str) -> Precision | None:
-        """Return the precision that a paper trained in; None if it is not stated."""
+        """Return the precision of a paper's training; None if it is not stated."""
         return self.papers[paper].about.precision if paper in self.papers else None
 
     def run_of(self, encoder: str) -> Run | None:
@@ -194,14 +195,14 @@ class Study:
         return Extent(len(cells), tuple(files), frozenset(runs), frozenset(single_runs))
 
     def evaluation_files(self, item: Item) -> tuple[str, ...]:
-        """Return the evaluation files of the cells of an item, in order.
+        """Return the evaluation files of the cells of an item.
 
-        The files have no duplicates.
+        They are in the order of the cells, without duplicates.
         """
         return self.extents[item.id].files
 
     def groups(self, encoder: str) -> dict[str, list[str]]:
-        """Return the suites of an encoder by group.
+        """Return a dict from groups to the suites of an encoder.
 
         The group is the name of the evaluation file.
         """
@@ -211,9 +212,11 @@ class Study:
         return groups
 
     def options(self, suite: str, encoders: Iterable[str]) -> dict[str, Any]:
-        """Return the options of a suite for encoders as plain data.
+        """Return the options of a suite as a dict.
 
-        Parts that no cell of the encoders needs are left out.
+        Args:
+            suite: the name of the suite.
+            encoders: the encoders; options that their cells do not use are removed.
         """
         options, narrowed = self.scale.options.get(suite, {}), current().suites[suite].narrowed
         if not narrowed:
@@ -230,13 +233,15 @@ class Study:
         return self.paths.backbone(backbone_id(encoder.source))
 
     def inits(self, init: Init) -> list[Init]:
-        """Return the start of a run, then the start of each run that it continues."""
-        return [init, *(self.inits(self.runs[init.run].init) if init.run else [])]
+        """Return the start of a run, then the start of each earlier run."""
+        if not init.run:
+            return [init]
+        return [init, *self.inits(self.runs[init.run].init)]
 
     def tokenizer_file(self, init: Init) -> str:
-        """Return the tokenizer file of a run that starts from `init`.
+        """Return the tokenizer file for a run with these initial weights.
 
-        The file belongs to the first of all runs that the run continues.
+        The file belongs to the first run of the chain.
         """
         init = self.inits(init)[-1]
         if init.fresh:
@@ -244,10 +249,7 @@ class Study:
         return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
 
     def init_folder(self, run: Run) -> str:
-        """Return the folder of the weights that a run starts from.
-
-        Returns an empty string for a fresh encoder.
-        """
+        """Return the folder of the initial weights; empty for a fresh encoder."""
         if run.init.run:
             which = run.init.checkpoint or kept_checkpoint(self.runs[run.init.run])
             return self.paths.run(run.init.run, which)
@@ -259,7 +261,12 @@ class Study:
         return CellNames(self.papers)
 
     def remember(self, name: str, compute: Callable[["Study"], Any]) -> Any:
-        """Return the result of a function of the study, computed once."""
+        """Return the result of a function of the study from the cache.
+
+        Args:
+            name: the name of the result.
+            compute: the function, called if the cache does not contain the result.
+        """
         return self.remembered.get(name, lambda: compute(self))
 
     def run_name(self, encoder: str) -> str:
@@ -268,7 +275,7 @@ class Study:
 
     @property
     def own_sets(self) -> Mapping[str, Any]:
-        """Return the user's own evaluation sets by name."""
+        """Return a dict from names to the user's own evaluation datasets."""
         sets: Mapping[str, Any] = self.scale.options.get("sets", {}).get("sets", {})
         return sets
 
@@ -279,7 +286,7 @@ class Study:
             name: `paper/item` or `paper_item`.
 
         Raises:
-            BadInput: if the study does not contain it; names the most similar item.
+            BadInput: if the study does not contain the item; the error suggests the most similar name.
         """
         for item in self.items.values():
             if name in (item.id, item.target):
@@ -304,16 +311,13 @@ class Study:
         return runs - {""}
 
     def runs_of(self, item: Item) -> frozenset[str]:
-        """Return the ids of all runs of an item.
-
-        The runs that these runs depend on are included.
-        """
+        """Return the ids of all runs of an item, including dependencies."""
         return self.extents[item.id].runs
 
     def searched(self) -> set[str]:
-        """Return the runs that only searches need.
+        """Return the runs only used by searches.
 
-        Searches are cells with several jobs per seed: grids and random searches.
+        Searches are cells with several jobs for each seed: grids and random searches.
         """
         runs: set[str] = set()
         single: set[str] = set()
@@ -323,27 +327,30 @@ class Study:
         return runs - single
 
     def chain(self, runs: Iterable[str]) -> set[str]:
-        """Return runs and all runs that they depend on."""
+        """Return runs and all of their dependencies."""
         return follow(runs, self.depends)
 
     def evaluated(self, name: str, group: str) -> dict[str, Any]:
         """Return the description of an encoder in an evaluation file.
 
-        Returns an empty dict for counts of the data.
-
         Args:
-            name: the encoder.
+            name: the id of the encoder.
             group: the group of suites, or `trajectory`.
+
+        Returns:
+            A dict with the folder, pooling and post-processing; empty for counts of the data.
         """
         encoder = self.encoders.get(name)
         if encoder is None or encoder.source.data:
             return {}
         if group == "trajectory":
             return {"encoder": self.paths.run(encoder.source.name), "pooling": encoder.pooling.spelling}
-        folder = "" if encoder.source.vectors else self.encoder_folder(encoder)
-        description: dict[str, Any] = {"encoder": folder}
-        description["vectors"] = encoder.source.words.plain() if encoder.source.words else None
-        # An encoder's own pooling is defined in the folder, which may not exist yet.
+        description: dict[str, Any] = {"encoder": "", "vectors": None}
+        if not encoder.source.vectors:
+            description["encoder"] = self.encoder_folder(encoder)
+        if encoder.source.words:
+            description["vectors"] = encoder.source.words.plain()
+        # The default pooling of an encoder is defined in the folder, which might not exist yet.
         if not isinstance(encoder.pooling, Own):
             description["pooling"] = encoder.pooling.spelling
         description["postprocess"] = encoder.postprocess.plain() if encoder.postprocess else None
@@ -351,7 +358,12 @@ class Study:
 
 
 def follow(runs: Iterable[str], depends: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return runs and all runs that they depend on."""
+    """Return runs and all of their dependencies.
+
+    Args:
+        runs: the ids of the runs.
+        depends: a dict from runs to their direct dependencies.
+    """
     chain: set[str] = set()
     pending = list(runs)
     while pending:

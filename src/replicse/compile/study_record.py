@@ -11,7 +11,11 @@ from replicse.spec.protocols import ON_BACKBONE
 def describe_study(study: Study) -> dict[str, Any]:
     """Return the facts about a study for the report.
 
-    The facts include scale, seeds, papers and protocols.
+    Args:
+        study: the study.
+
+    Returns:
+        A dict with scale, seeds, papers, protocols and items.
     """
     left_out = f"{', '.join(study.left_out)}: {study.left_out_text}" if study.left_out else ""
     return {
@@ -32,7 +36,7 @@ def describe_study(study: Study) -> dict[str, Any]:
 
 
 def _protocols(study: Study) -> Iterator[dict[str, str]]:
-    """Yield the id, title and evidence of each protocol that is run."""
+    """Yield the id, title and evidence of each protocol in the study."""
     run = {cell.protocol for cells in study.cells.values() for cell in cells}
     described = "What the paper's text says; where it leaves a choice open, what is shown next to the item."
     yield {"id": AS_DESCRIBED, "text": described}

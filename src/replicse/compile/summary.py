@@ -1,4 +1,4 @@
-"""A summary of a study before it runs, with size and cost.
+"""The size and cost of a study before it runs.
 
 The sizes and costs are by item, by paper and in total.
 """
@@ -20,7 +20,14 @@ from replicse.spec.tables import Item
 class PartSummary:
     """The size of one or more items.
 
-    `searches` are the runs that only a hyper-parameter search needs.
+    Args:
+        name: the id of the item, or the key of the paper.
+        title: the title.
+        items: the number of items.
+        cells: the number of cells.
+        training: the time of all runs.
+        searches: the time of the runs that only a hyper-parameter search uses.
+        evaluations: the number of evaluation files.
     """
 
     name: str
@@ -32,7 +39,7 @@ class PartSummary:
     evaluations: int
 
     def plain(self) -> dict[str, Any]:
-        """Return the summary as plain data."""
+        """Return the summary as a dict."""
         searched = {"searched": self.searches.count, "searched_hours": self.searches.expected}
         counts = {"cells": self.cells, **self.training.plain("runs"), **searched}
         return {**counts, "evaluations": self.evaluations, "title": self.title}
@@ -61,7 +68,7 @@ class Summary:
     notes: tuple[str, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return the summary as plain data, without items and papers."""
+        """Return the summary as a dict, without items and papers."""
         study, (download, disk, _) = self.study, amounts(self.needs)
         return {
             "scale": study.scale.name,
@@ -91,7 +98,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
 
     Args:
         study: the study.
-        device: a part of the name of a device; empty for the device measured last.
+        device: a part of the device's name. Default: the last measured device.
     """
     cost, searched = Cost(study, device), study.searched()
 
@@ -116,6 +123,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
     for key in study.studied:
         own = [item for item in every if item.paper == key]
         papers.append(summarise(key, study.papers[key].about.title, own))
+    released = [name for name, each in study.encoders.items() if each.source.hub]
     return Summary(
         study,
         cost.speed,
@@ -124,7 +132,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
         training=cost.training(study.runs),
         searched=cost.training(searched),
         not_searched=cost.training(study.runs.keys() - searched),
-        released=cost.evaluation([name for name, each in study.encoders.items() if each.source.hub]),
+        released=cost.evaluation(released),
         evaluation=cost.evaluation(study.encoders),
         gpu_bytes=cost.gpu_bytes,
         result_bytes=cost.saved_bytes(study.runs.keys() - list_discarded(study).keys()),

@@ -16,14 +16,14 @@ from replicse.world.files import FILES
 class Inputs:
     """The files that each job reads, apart from the specification.
 
-    Every job runs after the data job, but new data cause a job to run again only if the specification changes. So the
-    record of the data is an ancient input. If the data job runs, Snakemake does not consider ancient inputs as a reason
-    to run the readers, and then ignores any other reason to run them. So the record is an ordinary input of jobs that
-    must run again.
+    Every job runs after the data job, but new data should cause a job to run again only if the specification changes.
+    So the record of the data is an ancient input. If the data job runs, Snakemake does not run the readers because of
+    an ancient input, and then ignores any other reason to run them. So the record is an ordinary input of outdated
+    jobs.
 
     Args:
-        specifications: the specifications of the jobs, which the main process has written.
-        ancient: Snakemake's function that marks a file.
+        specifications: the specifications of the jobs, written by the main process.
+        ancient: Snakemake's function that marks a file as ancient.
     """
 
     def __init__(self, specifications: Specifications, ancient: Callable[[str], str]) -> None:
@@ -31,9 +31,13 @@ class Inputs:
         self.data = specifications.study.paths.data
 
     def of(self, stage: str) -> Callable[[Sequence[str]], list[str]]:
-        """Return the function of wildcards that lists the inputs of a stage's job.
+        """Create a function for the inputs of a stage's jobs.
 
-        The first wildcard is the scale, the others are the parts of the job's id.
+        Args:
+            stage: the stage.
+
+        Returns:
+            A function of the wildcards: the first is the scale, the others are the parts of the job's id.
         """
         jobs = self.specifications.jobs
 
@@ -52,15 +56,26 @@ class Inputs:
 
 
 def list_generated_files(study: Study) -> list[str]:
-    """Return the files of the embedded world, if the study reads it.
+    """Return the files of the embedded world; empty for other data.
 
-    The paths have a wildcard for the scale.
+    Args:
+        study: the study.
+
+    Returns:
+        A list of paths with a wildcard for the scale.
     """
-    return [f"results/{{scale}}/data/{file}" for file in FILES] if study.source == "embedded" else []
+    if study.source != "embedded":
+        return []
+    return [f"results/{{scale}}/data/{file}" for file in FILES]
 
 
 def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:
-    """Return the evaluations that the cells of items read, each once."""
+    """Return the evaluation files of the cells of items, without duplicates.
+
+    Args:
+        study: the study.
+        items: the items.
+    """
     files: dict[str, None] = {}
     for item in items:
         files.update(dict.fromkeys(study.evaluation_files(item)))
@@ -68,14 +83,19 @@ def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:
 
 
 def list_discarded_weights(study: Study) -> list[str]:
-    """Return the checksums of the weights that a complete study removes."""
+    """Return the checksum files of removed weights.
+
+    Args:
+        study: the study.
+    """
     return [study.paths.run(run, DISCARDED) for run in list_discarded(study)]
 
 
 def list_released_evaluations(study: Study) -> list[str]:
-    """Return the evaluations of all released encoders.
+    """Return the evaluations of all released encoders, which are downloaded.
 
-    These encoders are downloaded as their authors released them.
+    Args:
+        study: the study.
     """
     files = []
     for name, encoder in study.encoders.items():
@@ -87,7 +107,12 @@ def list_released_evaluations(study: Study) -> list[str]:
 def list_item_files(study: Study, items: Iterable[Item]) -> list[str]:
     """Return the files of the target of items.
 
-    The files are data, evaluations, tables, pages and figures.
+    Args:
+        study: the study.
+        items: the items.
+
+    Returns:
+        A list of data, evaluations, tables, pages and figures.
     """
     items = list(items)
     files = [*list_jobs(study)["data", ""].outputs, *list_evaluations(study, items)]
@@ -100,7 +125,13 @@ def list_item_files(study: Study, items: Iterable[Item]) -> list[str]:
 def list_targets(study: Study, is_rule: Callable[[str], bool]) -> dict[str, list[Item]]:
     """Return the items of each target.
 
-    The targets of an item are `paper/item` and `paper_item`. A paper is a target unless a rule has the same name.
+    Args:
+        study: the study.
+        is_rule: a function that returns whether a rule has a name; a paper is a target unless a rule has the same
+            name.
+
+    Returns:
+        A dict from targets to items. The targets of an item are `paper/item` and `paper_item`.
     """
     targets: dict[str, list[Item]] = {}
     for item in study.items.values():

@@ -26,16 +26,16 @@ def validate_scales(
     """Compile all items at all scales.
 
     Args:
-        config: the config, for corpora, sets and plug-ins.
-        papers: the papers by key.
+        config: the config, for corpora, evaluation datasets and plug-ins.
+        papers: a dict from keys to papers.
         workflow: the folder of papers and scales.
-        file: the file that errors of the config name.
+        file: the file of the config in error messages.
 
     Returns:
-        The scales for which an item cannot be compiled because it belongs to another scale, by item.
+        A dict from items of another scale to the scales for which they cannot be compiled.
 
     Raises:
-        BadInput: names the first other mistake.
+        BadInput: if an item cannot be compiled for another reason.
     """
     files = load_scales(workflow)
     scales = [with_additions(load_scale(path, files), papers, config, file, files) for path in files.values()]
@@ -51,20 +51,19 @@ def validate_scales(
             elsewhere.setdefault(item, []).append(scale.name)
             if not isinstance(error, OfAnotherScale) or len(elsewhere[item]) == len(scales):
                 raise error
-        for problem in unchanged_variants(study) if scale.comparable else ():
-            raise BadInput(problem)
+        if scale.comparable:
+            for problem in unchanged_variants(study):
+                raise BadInput(problem)
     return elsewhere
 
 
 def _check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> None:
-    """Check that a scale's backbones, stand-ins and recipes can be resolved.
+    """Resolve a scale's backbones, stand-ins and recipes to find mistakes.
 
-    Parts that no item uses are checked as well.
-
-    Recipes that need an entry of another scale are skipped.
+    Unused parts are checked as well. Recipes with an entry of another scale are skipped.
 
     Raises:
-        BadInput: names the first that cannot be resolved.
+        BadInput: if a part cannot be resolved.
     """
     config = Config(scale=scale.name, papers="all", seeds=(0,))
     study = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
@@ -89,9 +88,12 @@ def _check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> N
 
 
 def unchanged_variants(study: Study) -> Iterator[str]:
-    """Yield a sentence for each protocol that changes nothing in a row.
+    """Yield a sentence for each protocol without an effect on a row.
 
     The runs of such a protocol equal the runs of the text.
+
+    Args:
+        study: the study.
     """
     for item, cells in study.cells.items():
         described = {cell.id: cell for cell in study.described(item)}

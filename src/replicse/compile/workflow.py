@@ -18,13 +18,16 @@ def prepare_study(
     Sets the environment of this process, which the jobs inherit.
 
     Args:
-        config: the config, as Snakemake has read it.
-        home: the parent of the workflow: papers, scales and rules; the environment may name another workflow.
-        library: the folder of the package that jobs run.
+        config: the config from Snakemake.
+        home: the parent of the workflow: papers, scales and rules; the environment can specify another workflow.
+        library: the folder of the package that jobs use.
         is_main_process: whether to write; the jobs of a cluster parse the workflow again, while others run.
 
+    Returns:
+        The study and the specifications.
+
     Raises:
-        BadInput: if the config, a paper or a scale is wrong.
+        BadInput: if the config, a paper or a scale is not valid.
     """
     study = load_or_compile(config, set_environment(home / "workflow", library))
     specifications = Specifications(study, library / "replicse")

@@ -1,6 +1,6 @@
-"""The names that a paper's files may use, and the parameters of each.
+"""The registered names of a paper's files, and the parameters of each.
 
-Each name is a validated model that is registered by defining the class. Nothing here imports torch: `spec` uses
-the registry to validate papers and to plan, the other rooms read their options from it. A new loss term,
-augmentation, corpus format or suite is the code in the room and an entry here.
+Each name is a validated model that is registered by defining the class. This package does not import torch:
+`spec` uses the registry to validate papers and to plan, other packages load their options from it. To add a
+loss term, augmentation, corpus format or suite, add the code to its package and an entry here.
 """

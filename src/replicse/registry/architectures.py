@@ -31,7 +31,14 @@ WIDTHS = ("hidden_size", "dim", "n_embd", "d_model")
 
 
 def size_of(hub: str) -> tuple[int, int] | None:
-    """Return layers and width of a hub encoder from the name, or None."""
+    """Return the layers and the width of a hub encoder from the name.
+
+    Args:
+        hub: The hub id, such as "bert-base-uncased".
+
+    Returns:
+        Layers and width; None if the name does not contain a known size.
+    """
     name = hub.rpartition("/")[2].lower()
     if match := NAMED.search(name):
         return int(match[1]), int(match[2])
@@ -43,9 +50,13 @@ def size_of(hub: str) -> tuple[int, int] | None:
 
 
 def size_in(folder: Path) -> tuple[int, int] | None:
-    """Return layers and width from config.json of a folder.
+    """Return the layers and the width from config.json of a folder.
 
-    Returns None if the file does not exist or has no such keys.
+    Args:
+        folder: The folder of an encoder.
+
+    Returns:
+        Layers and width; None if the file does not exist or does not contain the keys.
     """
     if not (folder / CONFIG).is_file():
         return None
@@ -53,11 +64,13 @@ def size_in(folder: Path) -> tuple[int, int] | None:
     if not isinstance(config, dict):
         return None
     layers, width = _first_of(config, LAYERS), _first_of(config, WIDTHS)
-    return (layers, width) if isinstance(layers, int) and isinstance(width, int) else None
+    if not isinstance(layers, int) or not isinstance(width, int):
+        return None
+    return layers, width
 
 
 def _first_of(config: dict[str, Any], keys: tuple[str, ...]) -> Any:
-    """Return the value of the first key that a dict contains, or None."""
+    """Return the value of the first existing key of a dict, or None."""
     for key in keys:
         if key in config:
             return config[key]
@@ -67,7 +80,11 @@ def _first_of(config: dict[str, Any], keys: tuple[str, ...]) -> Any:
 def weight_bytes(hub: str) -> int | None:
     """Return the approximate bytes of a hub encoder's fp32 weights.
 
-    Returns None if the name does not contain a known size.
+    Args:
+        hub: The hub id, such as "bert-base-uncased".
+
+    Returns:
+        Bytes; None if the name does not contain a known size.
     """
     size = size_of(hub)
     if size is None:

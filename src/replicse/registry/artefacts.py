@@ -1,4 +1,4 @@
-"""The names of files that different parts of a study share."""
+"""File names used in several parts of a study."""
 
 from pathlib import Path
 
@@ -19,6 +19,7 @@ AUDIT, MACROS, METHODS = "audit.html", "macros.tex", "methods.html"
 def record_file(out: Path) -> Path:
     """Return the path of a job's record, which lists the inputs of the output.
 
-    The record is in the output folder, or next to the output file.
+    Args:
+        out: The output folder, which contains the record, or the output file, next to it.
     """
     return out / "made.json" if out.is_dir() else out.with_name(f"{out.name}.made")

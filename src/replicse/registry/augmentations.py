@@ -32,9 +32,9 @@ class AugmentationParameters(Entry):
 class Mined(AugmentationParameters):
     """A hard negative for each line: another line of the column.
 
-    An encoder ranks the lines by similarity, and a random line is chosen with a rank between the two numbers of
-    `rank`. The encoder is specified like the frozen model of a term. It is trained first, and the view is built
-    when it is ready.
+    An encoder ranks the lines by similarity, and a random line is used whose rank is between the two numbers of
+    `rank`. The encoder is specified like the frozen model of a term. It is trained first, and the view is
+    created when it is ready.
     """
 
     home: ClassVar[str] = "replicse.augment.mining"
@@ -137,7 +137,7 @@ class NextSentence(AugmentationParameters):
 class Proposing(AugmentationParameters):
     """Base of augmentations with a frozen masked language model.
 
-    A paper names the `backbone`; in a planned study `encoder` is the folder.
+    A paper specifies the `backbone`; the compiler replaces it with `encoder`, the folder.
     """
 
     home: ClassVar[str] = "replicse.augment.masked_lm"

@@ -21,7 +21,7 @@ NLI_LABELS: tuple[str, ...] = get_args(NliLabel)
 
 
 def _below(file: str) -> str:
-    """Return a relative path; ValueError if it may leave the data root."""
+    """Return a relative path; ValueError if it may be outside the data root."""
     if PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
         raise ValueError("a file below the data root: no absolute path, no ..")
     return file
@@ -49,7 +49,7 @@ class Sample(Checked):
 class Kept(Checked):
     """The rows of a corpus to keep, and the expected number of rows.
 
-    With `about` the number may differ by a tenth.
+    With `about` the number can differ by a tenth.
     """
 
     limit: Count | None = None
@@ -69,7 +69,7 @@ class Kept(Checked):
 class CorpusFormat(Entry, Kept):
     """Base of corpus formats: the name, the rows to keep, the expected rows.
 
-    The reader is the function of this name in `home`. `has_labels` is set if the last value of a row is a
+    The reader is the function of this name in `home`. `has_labels` is True if the last value of a row is a
     label, `in_workspace` if the file is in the working directory and not below the data root.
     """
 
@@ -82,14 +82,15 @@ class CorpusFormat(Entry, Kept):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the names of the columns that a view may use."""
+        """Return the names of the columns for views."""
         return ("anchor", "positive")
 
     @classmethod
     def labelled(cls, recipe: Mapping[str, Any]) -> bool:
         """Return whether the rows of a corpus with this recipe have labels.
 
-        Columns in memory are labelled if the recipe says `labelled`.
+        Args:
+            recipe: The recipe as a dict. A corpus in memory has the key `labelled`.
         """
         return cls.has_labels or bool(recipe.get("labelled"))
 
@@ -97,16 +98,25 @@ class CorpusFormat(Entry, Kept):
     def characters(cls, recipe: Mapping[str, Any]) -> float:
         """Return the approximate number of characters per text.
 
-        It is infinite if the recipe does not specify it.
+        Args:
+            recipe: The recipe as a dict. By default the number is infinite.
         """
         return math.inf
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
-        """Return the corpus with the commits of the hub datasets, if known."""
+        """Return the corpus with the commits of the hub datasets, if known.
+
+        Args:
+            commit: A function that returns the commit of a dataset, or None.
+        """
         return self
 
     def origin(self, root: Path) -> tuple[str, str]:
-        """Return the source of the rows, and the remedy if some are missing."""
+        """Return the source of the rows, and the remedy if some are missing.
+
+        Args:
+            root: The data root.
+        """
         files = getattr(self, "files", None) or [getattr(self, "file", self.format)]
         return " and ".join(str(root / file) for file in files), "put the complete file there"
 
@@ -161,7 +171,7 @@ class Triples(OneFile):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the three roles; a file may omit the last."""
+        """Return the three roles; a file can omit the negatives."""
         return ("anchor", "positive", "negative")
 
 
@@ -180,7 +190,8 @@ class Nli(CorpusFormat):
     @property
     def columns(self) -> tuple[str, ...]:
         """Return the roles; `neutral` adds a second block of hard negatives."""
-        return ("anchor", "positive", "negative", *(["neutral"] if self.neutral else []))
+        roles = ("anchor", "positive", "negative")
+        return (*roles, "neutral") if self.neutral else roles
 
 
 class NliPairs(CorpusFormat):
@@ -223,7 +234,7 @@ class StsSentences(OneColumn):
 class Part(Checked):
     """A part of labelled rows: `train`, or `held-out` with a share of them.
 
-    The parts are split so that no sentence is in both.
+    The two parts have no sentence in common.
     """
 
     keep: Literal["train", "held-out"]
@@ -256,7 +267,7 @@ class HubPart(Checked):
     """Rows of a hub dataset: one split of one configuration.
 
     `files` specifies data files if the dataset has no card or the card does not list them. `revision` is the
-    branch, tag or commit to use; the planner replaces it with the commit in hub.lock.yaml. `licence` and
+    branch, tag or commit to use; the compiler replaces it with the commit in hub.lock.yaml. `licence` and
     `bytes` (the size of the download) are shown to the user and are not part of any id.
     """
 
@@ -279,13 +290,13 @@ MAP_READS = {"by-premise": ("premise", "hypothesis", "label"), "caption-pairs": 
 
 
 class HubDataset(CorpusFormat):
-    """Rows of one or several hub datasets, read by the library `datasets`.
+    """Rows of one or several hub datasets, loaded by the library `datasets`.
 
-    `columns` maps the names of the hub's columns to ours. `labels` lists the names of the label's numbers; rows
-    with other numbers (SNLI's -1 if annotators did not agree) are skipped. `keep` restricts the rows to some
-    labels. A `map` builds rows: `by-premise` like the format nli, with the labels in `classes`; `caption-pairs`
-    all pairs of a list of captions; `lines` one row per text; `lists` one row per position of lists of equal
-    length.
+    `columns` is a dict from the hub's column names to ours. `labels` lists the names of the label's numbers;
+    rows with other numbers (SNLI's -1 if annotators did not agree) are skipped. `keep` restricts the rows to
+    some labels. A `map` creates rows: `by-premise` like the format nli, with the labels in `classes`;
+    `caption-pairs` all pairs of a list of captions; `lines` one row per text; `lists` one row per position of
+    lists of equal length.
     """
 
     home: ClassVar[str] = "replicse.data.hub_datasets"
@@ -311,7 +322,11 @@ class HubDataset(CorpusFormat):
         return self
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
-        """Return the corpus with the commit of each part's dataset, if known."""
+        """Return the corpus with the commit of each part's dataset, if known.
+
+        Args:
+            commit: A function that returns the commit of a dataset, or None.
+        """
         parts = []
         for part in self.parts:
             parts.append(part.model_copy(update={"revision": commit(part.path) or part.revision}))
@@ -319,7 +334,7 @@ class HubDataset(CorpusFormat):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of the map's rows, or the columns that are read."""
+        """Return the columns of the map's rows, or the loaded columns."""
         match self.map:
             case "by-premise":
                 return ("anchor", *self.classes)
@@ -330,7 +345,7 @@ class HubDataset(CorpusFormat):
         return tuple(column for column in self.read.values() if column != "label")
 
     def origin(self, root: Path) -> tuple[str, str]:
-        """Return the names of the hub datasets."""
+        """Return the names of the hub datasets, and the remedy."""
         return " and ".join(dict.fromkeys(part.path for part in self.parts)), "check its commit"
 
 

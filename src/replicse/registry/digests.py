@@ -9,17 +9,27 @@ COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=F
 
 
 def digest(value: Any, length: int = 12) -> str:
-    """Return the first hex digits of the SHA-256 of sorted, compact JSON.
+    """Compute the first hex digits of the SHA-256 of sorted, compact JSON.
 
     Numbers are normalised: 1.0 and 1 have the same digest.
+
+    Args:
+        value: JSON-like data.
+        length: The number of digits. Default: 12.
     """
     return hashlib.sha256(COMPACT.encode(tidy(value)).encode()).hexdigest()[:length]
 
 
 def tidy(value: Any) -> Any:
-    """Return JSON-like data with normalised numbers, and lists for tuples.
+    """Normalise the numbers in JSON-like data.
 
     1.0 becomes 1, and 3e-5 times 10 becomes 3e-4.
+
+    Args:
+        value: Dicts, lists, tuples, strings and numbers.
+
+    Returns:
+        The data with strings as keys, and lists instead of tuples.
     """
     if isinstance(value, dict):
         return {str(key): tidy(entry) for key, entry in value.items()}

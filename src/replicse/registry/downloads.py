@@ -11,7 +11,7 @@ class Download(Checked):
     """The source of a file below the data root: address, licence, checks.
 
     `bytes` and `sha256` are of the downloaded file, `member` is the required file of a zip archive. `by_hand`
-    explains why the file must be downloaded manually.
+    explains why the file should be downloaded manually.
     """
 
     address: Text

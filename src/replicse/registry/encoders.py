@@ -14,7 +14,7 @@ from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry, NamedEntry
 from replicse.registry.registry import current
 
-MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
+MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); BERT has 512 position embeddings
 Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = get_args(Engine)
 # The families of the packed engine; other families use `transformers`.
@@ -52,7 +52,7 @@ class HeadParameters(NamedEntry):
     """Base of all heads of sentence vectors.
 
     `implementation` is a subclass of `SentenceHead`, created by `class(settings, hidden, generator)`. A head is
-    saved with the encoder that is trained with it.
+    saved with the encoder of the same run.
     """
 
     key: ClassVar[str] = "kind"
@@ -60,7 +60,7 @@ class HeadParameters(NamedEntry):
 
     @model_serializer(mode="wrap")
     def _spelt(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return a dict, which ids of runs contain."""
+        """Return a dict, which is part of the ids of runs."""
         return serialise(self)
 
 
@@ -100,7 +100,11 @@ Head = HeadParameters
 def can_keep(wanted: Head, stored: Head) -> bool:
     """Return whether a head can continue with the weights of a stored head.
 
-    Adaptive dropout has no weights, so it may differ.
+    Adaptive dropout has no weights, so it can differ.
+
+    Args:
+        wanted: The head of a run.
+        stored: The head that was saved with the initial weights.
     """
     return _without_standout(wanted) == _without_standout(stored)
 
@@ -124,7 +128,7 @@ class SimilarityHead(Checked):
     """The cosine of two sentences on the scale of human ratings, 0 to 5.
 
     `sigmoid` is 5 sigmoid(cos), `steep-sigmoid` 5 sigmoid(5 cos), `linear` 5 (cos + 1) / 2, `relu` 5 max(0,
-    cos), `absolute` 5 |cos|. The paper (2-Tier SimCSE, Table 1; methods 5) mentions five scalings but gives
+    cos), `absolute` 5 |cos|. The paper (2-Tier SimCSE, Table 1; methods 5) mentions five scalings but contains
     only the formula of the sigmoid; we chose the others.
     """
 
@@ -151,7 +155,12 @@ def _families() -> tuple[str, ...]:
 
 
 def has_family(name: str, brought: Mapping[str, str]) -> bool:
-    """Return whether the packed engine, transformers or a plug-in has it."""
+    """Return whether transformers, the package or a plug-in has a family.
+
+    Args:
+        name: The family, such as "deberta-v2".
+        brought: A dict with the families of plug-ins.
+    """
     return name in (*PACKED, *brought) or name.replace("-", "_") in _families()
 
 
@@ -170,7 +179,7 @@ Family = Annotated[Id, AfterValidator(_family)]
 class Architecture(Checked):
     """The sizes of an encoder that is trained from random weights.
 
-    The family may be any family of `transformers` or a plug-in. `config` has further keys of the family's
+    The family can be any family of `transformers` or a plug-in. `config` has further keys of the family's
     configuration, such as {relative_attention: true} for deberta-v2.
     """
 

@@ -1,6 +1,6 @@
 """The base of all registered parameters.
 
-A class below a base is an entry of the registry if it specifies one name.
+A class below a base is an entry of the registry if it specifies a single name.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,6 +32,11 @@ class Entry(Checked):
     Literal of one name is the entry of this name; other subclasses share fields between entries.
     `implementation` is `module:name` of the code that uses the parameters. By default it is the function of the
     entry's name in the module `home`; for an entry of a plug-in, in the plug-in's own module.
+
+    Example:
+        class Hinge(TermParameters):
+            term: Literal["hinge"]
+            margin: Positive = 0.1
     """
 
     key: ClassVar[str]
@@ -98,7 +103,10 @@ class Entry(Checked):
         return _discriminated(cls.key, *cls.known().values()).validate_python(value)
 
     def made_by(self) -> Any:
-        """Import the function or class that the parameters are for.
+        """Import the function or class that uses the parameters.
+
+        Returns:
+            The object at `implementation`.
 
         Raises:
             BadInput: If the import of a plug-in's code fails.
@@ -115,10 +123,10 @@ class Entry(Checked):
 
     @classmethod
     def check_changes(cls, what: str) -> AfterValidator:
-        """Return a validator of changed parameters by entry name.
+        """Create a validator of changed parameters by entry name.
 
         Args:
-            what: The word for an entry in errors, such as "term".
+            what: The word for an entry in error messages, such as "term".
         """
 
         def check(value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -132,24 +140,24 @@ class Entry(Checked):
         return AfterValidator(check)
 
     @classmethod
-    def reader(cls, part: str, where: str) -> Callable[..., Any]:
-        """Return a function that validates JSON-like data as an entry.
+    def reader(cls, part: str, location: str) -> Callable[..., Any]:
+        """Create a function that validates JSON-like data as an entry.
 
         Args:
-            part: The name of the data in errors.
-            where: The location in errors, unless the function gets another one.
+            part: The name of the data in error messages, such as "corpus".
+            location: The location in error messages, unless the function gets another one.
         """
         fields: dict[str, Any] = {part: (cls, ...)}
         document = create_model(part, __base__=Checked, **fields)
 
-        def read(values: object, where: str = where) -> Any:
-            return getattr(document.of({part: values}, where), part)
+        def read(values: object, location: str = location) -> Any:
+            return getattr(document.of({part: values}, location), part)
 
         return read
 
 
 class NamedEntry(Entry):
-    """Entries that a file may also write as a name, without parameters."""
+    """Base of entries that a file can also specify by name alone."""
 
     @model_serializer(mode="wrap")
     def _spelt(self, serialise: SerializerFunctionWrapHandler) -> str | dict[str, Any]:
@@ -159,7 +167,7 @@ class NamedEntry(Entry):
 
     @property
     def spelling(self) -> str | dict[str, Any]:
-        """Return the entry as a file would write it: a name, or a dict."""
+        """Return the entry in the shortest form for a file: a name, or a dict."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     @classmethod
@@ -180,13 +188,17 @@ class NamedEntry(Entry):
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """Return the schema of a class; a base also accepts names."""
         schema = super().__get_pydantic_core_schema__(source, handler)
-        return no_info_before_validator_function(cls._spelt_out, schema) if "key" in vars(cls) else schema
+        if "key" not in vars(cls):
+            return schema
+        return no_info_before_validator_function(cls._spelt_out, schema)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
         """Return the JSON schema of a class; for a base, of all entries and names."""
         written = super().__get_pydantic_json_schema__(schema, handler)
-        return {"anyOf": [{"enum": [*cls.known()]}, written]} if "key" in vars(cls) else written
+        if "key" not in vars(cls):
+            return written
+        return {"anyOf": [{"enum": [*cls.known()]}, written]}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Frozen models: encoders that terms use and never train."""
+"""Frozen models: encoders used in terms and never trained."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -19,12 +19,12 @@ BY_NAME = "{backbone: NAME}, {released: NAME} or {use: RECIPE}"
 
 
 class FrozenModel(Checked):
-    """An encoder that a term uses and never trains.
+    """An encoder used in a term and never trained.
 
     A term declares it with a field of this type. A file specifies it as a `backbone` or a `released` checkpoint
-    of the scale, or by `use`: the last checkpoint of another recipe's run with the same seed. The defaults of
-    `pooling` and `checkpoint` are the ones with which it was trained or released. The compiler replaces the
-    name with a `folder`, which is written as a plain string if no other key is set.
+    of the scale, or by `use`: the last checkpoint of another recipe's run with the same seed. The default
+    `pooling` and `checkpoint` are the settings with which the encoder was trained or released. The compiler
+    replaces the name with a `folder`, which is serialised as a plain string if no other key is set.
     """
 
     backbone: Id | None = None
@@ -64,12 +64,25 @@ class FrozenModel(Checked):
         return self.backbone or self.released or self.use or self.folder or ""
 
     def of_paper(self, paper: str) -> Self:
-        """Return the model with the recipe prefixed by the paper that names it."""
-        return self.replace(use=f"{paper}/{self.use}") if self.use and "/" not in self.use else self
+        """Return the model with the full name of the recipe.
+
+        Args:
+            paper: The key of the paper that uses the recipe, the default paper of the name.
+        """
+        if not self.use or "/" in self.use:
+            return self
+        return self.replace(use=f"{paper}/{self.use}")
 
 
 def frozen_models(part: object) -> list[FrozenModel]:
-    """Return the frozen models anywhere in validated data such as a term."""
+    """Return the frozen models in validated data, such as a term.
+
+    Args:
+        part: A model, or a tuple or dict of models.
+
+    Returns:
+        A list in the order of the fields.
+    """
     models: list[FrozenModel] = []
 
     def note(model: FrozenModel) -> FrozenModel:
@@ -83,7 +96,12 @@ def frozen_models(part: object) -> list[FrozenModel]:
 def with_frozen(part: Any, change: Callable[[FrozenModel], FrozenModel]) -> Any:
     """Return validated data with each frozen model changed.
 
-    Returns the same object if it contains no frozen model.
+    Args:
+        part: A model, or a tuple or dict of models.
+        change: A function that returns the new model.
+
+    Returns:
+        The changed data; the same object if it contains no frozen model.
     """
     if isinstance(part, FrozenModel):
         return change(part)
@@ -92,7 +110,9 @@ def with_frozen(part: Any, change: Callable[[FrozenModel], FrozenModel]) -> Any:
         return part.replace(**changed) if changed else part
     if isinstance(part, tuple):
         changed = _changed_values(dict(enumerate(part)), change)
-        return tuple(changed.get(place, old) for place, old in enumerate(part)) if changed else part
+        if not changed:
+            return part
+        return tuple(changed.get(place, old) for place, old in enumerate(part))
     if isinstance(part, dict):
         changed = _changed_values(part, change)
         return {**part, **changed} if changed else part
@@ -102,7 +122,7 @@ def with_frozen(part: Any, change: Callable[[FrozenModel], FrozenModel]) -> Any:
 def _changed_values(
     values: Mapping[Any, Any], change: Callable[[FrozenModel], FrozenModel]
 ) -> dict[Any, Any]:
-    """Return the values that contain a changed frozen model, by key."""
+    """Return the values with a changed frozen model by key."""
     changed = {}
     for key, old in values.items():
         if isinstance(old, (Checked, tuple, dict)):

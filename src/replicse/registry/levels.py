@@ -1,6 +1,6 @@
 """Constants of confidence intervals.
 
-This module is separate because evaluations import it, and so does each training that selects the checkpoint.
+They are a separate module because evaluations import it, and each training that selects the checkpoint.
 """
 
 LEVEL = 0.95

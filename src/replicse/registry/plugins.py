@@ -1,8 +1,8 @@
 """Load plug-ins of papers, workspaces and installed packages.
 
 A plug-in is the file `method.py` of a paper's folder, a Python file, a folder with `__init__.py`, or an entry
-point of the group `replicse.plugins`. It adds the entries that the modules define, the suites in the dict
-`SUITES` and the families of encoders in the dict `FAMILIES`. It is versioned as one unit: a change to any line
+point of the group `replicse.plugins`. It adds the entries in the modules, the suites in the dict `SUITES` and
+the families of encoders in the dict `FAMILIES`. A plug-in is versioned as one unit: a change to any line
 re-runs everything that uses it.
 
 The modules of a paper's folder belong to the package `papers.<paper>`: `papers.mine.method`, and the modules
@@ -37,8 +37,8 @@ from replicse.workspace import PACKAGE, looked_up, packaged, workflow_folder
 METHODS = "papers"  # the package of the papers' folders
 GROUP = "replicse.plugins"
 INSTALLED = f"{GROUP}:"  # before the name of an entry point
-REMEDY = "fix it, or take it out of plugins in config.yaml"
-GONE = "put it back, or take it out of plugins in config.yaml and what uses it out of the papers"
+REMEDY = "fix it, or remove it from plugins in config.yaml"
+GONE = "put it back, or remove it from plugins in config.yaml and from the papers that use it"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Plugin:
         return self.place / ("method.py" if self.method else "__init__.py")
 
     def record(self) -> dict[str, str]:
-        """Return the description for a provenance file."""
+        """Return the description of the plug-in for a provenance file."""
         version = {"version": self.version} if self.version else {}
         return {"name": self.name, "sha256": self.sha256, **version}
 
@@ -83,7 +83,7 @@ def use_plugins(names: Iterable[str], workflow: Path | None = None) -> None:
     Args:
         names: The names of the plug-ins.
         workflow: The workflow whose papers' methods are loaded, after the package's papers and before the
-            workspace's; default: the workflow of this process.
+            workspace's. Default: the workflow of this process.
 
     Raises:
         BadInput: If a plug-in does not exist or cannot be imported, adds a name that already exists, or has an
@@ -91,7 +91,7 @@ def use_plugins(names: Iterable[str], workflow: Path | None = None) -> None:
     """
     before, wanted = current().plugins, _wanted(names, workflow or workflow_folder())
     # Importing and checking the methods of ten papers takes 0.1 s, which a job of a job server can skip.
-    if [vars(plugin) for plugin in before.values()] == [vars(plugin) for plugin in wanted.values()]:
+    if list(map(vars, before.values())) == list(map(vars, wanted.values())):
         return
     _forget(before, wanted)
     # Check all plug-ins before the first import, because _forget would also remove other modules of the same name.
@@ -117,7 +117,7 @@ def plugins_of(code: Iterable[str]) -> list[str]:
     """Return the names of the plug-ins that define some code.
 
     Args:
-        code: `module` or `module:name` of each piece of code. Papers' methods are skipped.
+        code: A list of `module` or `module:name`. Papers' methods are skipped.
     """
     known = current().plugins
     used = {known[unit] for unit in map(_unit, code) if unit in known}
@@ -125,17 +125,29 @@ def plugins_of(code: Iterable[str]) -> list[str]:
 
 
 def unit_of(code: str) -> str:
-    """Return the code to digest: for code of a plug-in, the entire plug-in."""
+    """Return the code to digest: for code of a plug-in, the entire plug-in.
+
+    Args:
+        code: `module` or `module:name`.
+    """
     return _unit(code) if _unit(code) in current().plugins else code
 
 
 def suite_code(suite: str) -> str:
-    """Return the module of a suite, or the plug-in that defines it."""
+    """Return the module of a suite, or the plug-in that defines it.
+
+    Args:
+        suite: The name of the suite.
+    """
     return current().homes.get(("SUITES", suite)) or current().suites[suite].module
 
 
 def family_code(family: str) -> str:
-    """Return the plug-in that defines a family of encoders, or ""."""
+    """Return the plug-in that defines a family of encoders, or "".
+
+    Args:
+        family: The name of the family.
+    """
     return current().homes.get(("FAMILIES", family), "")
 
 
@@ -154,9 +166,11 @@ def recorded_plugins() -> list[dict[str, str]]:
 
 
 def _unit(code: str) -> str:
-    """Return the package or module that would be the plug-in of some code."""
+    """Return the top-level package or module of some code."""
     names = code.partition(":")[0].split(".")
-    return ".".join(names[: 2 if names[0] == METHODS else 1])
+    if names[0] == METHODS:
+        return ".".join(names[:2])
+    return names[0]
 
 
 def _wanted(names: Iterable[str], workflow: Path) -> dict[str, Plugin]:
@@ -197,7 +211,8 @@ def _plugin(name: str) -> Plugin:
     place = below(Path(), name, "a plug-in's file or folder of the workspace")
     if not place.exists():
         raise MissingData(f'plug-in "{name}": no such file or folder; {GONE}')
-    if not (place.suffix == ".py" if place.is_file() else (place / "__init__.py").is_file()):
+    is_module = place.is_file() and place.suffix == ".py"
+    if not is_module and not (place / "__init__.py").is_file():
         raise BadInput(f'plug-in "{name}": expected a Python file, or a folder with __init__.py')
     if not place.stem.isidentifier():
         raise BadInput(f'plug-in "{name}": "{place.stem}" is not a module name; use letters, digits and _')
@@ -227,7 +242,7 @@ def _sha256(place: Path, pattern: str = "**/*") -> str:
 
 
 def _joined(registry: Registry, plugin: Plugin) -> Registry:
-    """Return a registry with the entries of a plug-in added."""
+    """Create a registry that also contains the names in a plug-in."""
     with _placed(plugin):
         _import(plugin)
         suites, families = _tables(plugin, registry)
@@ -258,7 +273,7 @@ def _modules(plugin: Plugin) -> dict[str, ModuleType]:
 
 
 def _tables(plugin: Plugin, registry: Registry) -> Iterator[dict[str, Any]]:
-    """Yield the suites and the families of a plug-in; UserMessage if wrong."""
+    """Yield a plug-in's suites and families; UserMessage if not valid."""
     for table, package, what, exists in (
         ("SUITES", SUITES, "suite", lambda name: name in registry.suites or name in OTHERS),
         ("FAMILIES", FAMILIES, "family", lambda name: has_family(name, registry.families)),
@@ -274,7 +289,11 @@ def _tables(plugin: Plugin, registry: Registry) -> Iterator[dict[str, Any]]:
 
 
 def check_module(place: Path) -> None:
-    """Raise BadInput if another Python module has the name of a plug-in."""
+    """Raise BadInput if another Python module has the name of a plug-in.
+
+    Args:
+        place: The file or folder of the plug-in.
+    """
     other = find_spec(place.stem)
     own = place if place.is_file() else place / "__init__.py"
     if other and (not other.origin or Path(other.origin).resolve() != own.resolve()):

@@ -21,21 +21,25 @@ OF_SIMCSE = {
 
 
 def ended(sentence: str) -> str:
-    """Append a full stop to a sentence that does not end with one."""
+    """Append a full stop to a sentence if it is missing.
+
+    Args:
+        sentence: The sentence; an empty string is not changed.
+    """
     return f"{sentence}." if sentence and sentence[-1] not in ENDS else sentence
 
 
 class PoolingParameters(NamedEntry):
-    """Base of all poolings; a file may write a pooling as the name alone.
+    """Base of all poolings; a file can specify a pooling by name alone.
 
     `states` are the hidden states that it uses (0: the embeddings); `tokens` is whether it uses all tokens or
     only position 0. `implementation` is the function that computes the vectors.
 
     `head` applies a head to the vector: the run's own head, or a randomly initialised one. `template` is a text
     around each sentence, which replaces "{text}"; "{mask}" is the mask token. `denoise` subtracts the vector of
-    the template without a sentence, the tokens at the positions that they have around the sentence (PromptBERT,
-    Jiang et al. 2022). `from-zero` counts these positions from 0 even if the first position is another one
-    (RoBERTa: 2), as the released code does; `unshifted` too, without leaving positions for the sentence.
+    the template without a sentence, with each token at its position around the sentence (PromptBERT, Jiang et
+    al. 2022). `from-zero` counts these positions from 0 even if the first position is another number (RoBERTa:
+    2), as in the released code; so does `unshifted`, which also does not leave positions for the sentence.
     `full_stop` appends a full stop to sentences without one, at test time.
     """
 
@@ -83,7 +87,7 @@ class PoolingParameters(NamedEntry):
         return json.dumps(self.spelling, ensure_ascii=False)
 
     def __str__(self) -> str:
-        """Return the name and the parameters that are not defaults."""
+        """Return the name and the parameters with other values than the default."""
         spelling = self.spelling
         if isinstance(spelling, str):
             return self.pooling
@@ -92,20 +96,28 @@ class PoolingParameters(NamedEntry):
 
     @property
     def added(self) -> int:
-        """Return about how many tokens the template adds: words and marks."""
+        """Return the approximate number of tokens of the template."""
         return len(re.findall(r"\w+|[^\w\s]", PLACES.sub("", self.template or "")))
 
     @property
     def padded_to(self) -> int:
-        """Return the length to which the pooling pads each row; 0 if it does not."""
+        """Return the length to which the pooling pads each row; 0 by default."""
         return getattr(self, "pad_to", None) or 0
 
     def text(self, sentence: str) -> str:
-        """Return a sentence as it is tokenised at test time."""
+        """Return a sentence as it is tokenised at test time.
+
+        Args:
+            sentence: The sentence, without the template.
+        """
         return ended(sentence) if self.full_stop else sentence
 
     def untrainable(self) -> str:
-        """Return what a training would need instead; "" if it can use the pooling."""
+        """Return why a training cannot use the pooling, as the expected setting.
+
+        Returns:
+            The expected setting; an empty string if a training can use the pooling.
+        """
         if self.head == "random":
             return "a pooling with a trained head; random-head is only for tests"
         return "no full_stop, because a training uses tokens and not text" if self.full_stop else ""
@@ -121,7 +133,7 @@ class FirstToken(PoolingParameters):
 class Own(PoolingParameters):
     """The pooling, maximum length and normalisation of the encoder's folder.
 
-    It is `cls` if the folder does not specify a pooling.
+    The default is `cls` if the folder does not specify a pooling.
     """
 
     implementation: ClassVar[str] = "replicse.encoder.pooling:first_token"

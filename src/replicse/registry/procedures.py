@@ -11,14 +11,14 @@ class ScheduleParameters(NamedEntry):
     """Base of all schedules; the code is `function(step, steps, parameters)`.
 
     It returns a factor for the 0-based step `step` of `steps`. The learning rate follows a schedule after its
-    warm-up, and so may the weight of a term.
+    warm-up, and the weight of a term can follow a schedule too.
     """
 
     key: ClassVar[str] = "schedule"
     schedule: str
 
     def factor(self, step: int, steps: int) -> float:
-        """Return the factor at a 0-based step.
+        """Compute the factor at a 0-based step.
 
         Args:
             step: The 0-based step.
@@ -28,13 +28,19 @@ class ScheduleParameters(NamedEntry):
 
 
 class LinearSchedule(ScheduleParameters):
-    """Decreases linearly from 1; the step after the last would have 0."""
+    """Decreases linearly from 1; it would be 0 at the step after the last."""
 
     schedule: Literal["linear"]
 
 
 def linear(step: int, steps: int, parameters: LinearSchedule) -> float:
-    """Return the share of the steps that remain."""
+    """Return the share of the remaining steps.
+
+    Args:
+        step: The 0-based step.
+        steps: The number of steps of the training.
+        parameters: The schedule.
+    """
     return (steps - step) / steps
 
 
@@ -60,7 +66,13 @@ class CosineSchedule(ScheduleParameters):
 
 
 def cosine(step: int, steps: int, parameters: CosineSchedule) -> float:
-    """Return the factor; the step after the last would have the floor."""
+    """Return the factor; it would be the floor at the step after the last.
+
+    Args:
+        step: The 0-based step.
+        steps: The number of steps of the training.
+        parameters: The schedule with the floor.
+    """
     return parameters.floor + (1 - parameters.floor) * (1 + math.cos(math.pi * step / steps)) / 2
 
 
@@ -99,7 +111,7 @@ class OrderParameters(NamedEntry):
     order: str
 
     def reads_labels(self) -> bool:
-        """Return whether the corpus must have labels."""
+        """Return whether the corpus should have labels."""
         return False
 
 

@@ -9,14 +9,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Range:
-    """The range of a metric; `whole` if it is a whole number."""
+    """The range of a metric.
+
+    Args:
+        low: The minimum. Default: minus infinity.
+        high: The maximum. Default: infinity.
+        whole: Whether the metric is an integer. Default: False.
+    """
 
     low: float = -math.inf
     high: float = math.inf
     whole: bool = False
 
     def __str__(self) -> str:
-        """Return the range as errors show it."""
+        """Return the range for error messages."""
         what = "a whole number" if self.whole else "a finite number"
         if math.isfinite(self.low):
             what += f" from {self.low:g}"
@@ -25,7 +31,11 @@ class Range:
         return what
 
     def holds(self, value: Any) -> bool:
-        """Return whether a value is in the range, up to a rounding error of 1e-6."""
+        """Return whether a value is in the range, up to a rounding error of 1e-6.
+
+        Args:
+            value: The value; a bool or a string is not in any range.
+        """
         if type(value) not in (int, float) or not math.isfinite(value):
             return False
         return self.low - 1e-6 <= value <= self.high + 1e-6 and not (self.whole and value != int(value))
@@ -39,5 +49,13 @@ Metrics = Mapping[str, Range | None]
 
 
 def metrics_in(range_: Range | None, *parts: Iterable[str]) -> dict[str, Range | None]:
-    """Return the paths that combine a name of each list, with the same range."""
+    """Combine a name of each list to metric paths with the same range.
+
+    Args:
+        range_: The range of all paths; None for sentences.
+        parts: Lists of names, one for each part of the path.
+
+    Returns:
+        A dict from paths to the range.
+    """
     return dict.fromkeys(map("/".join, product(*parts)), range_)

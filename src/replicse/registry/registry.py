@@ -1,4 +1,4 @@
-"""The registry: all names that a paper's files may use.
+"""The registry of all names for a paper's files.
 
 Entries are collected from modules; a process uses one registry at a time.
 """
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 class Registry:
     """Entries by base and name, suites and families by name; immutable.
 
-    `plugins` has the plug-ins that added entries, by module. `homes` has the module of the plug-in of each
-    suite or family, by table and name; it is "" for this package.
+    Args:
+        entries: A dict from bases to dicts from names to entries. Default: empty.
+        suites: A dict from names to suites. Default: empty.
+        families: A dict from names to the code of families. Default: empty.
+        homes: A dict from (table, name) to the plug-in's module of each suite or family; "" for this package.
+        plugins: A dict from modules to the plug-ins that added entries. Default: empty.
     """
 
     entries: Mapping[type[Entry], Mapping[str, type[Entry]]] = field(default_factory=dict)
@@ -54,7 +58,13 @@ class Registry:
     def joined(
         self, home: str, modules: Iterable[ModuleType], suites: Mapping[str, Any], families: Mapping[str, str]
     ) -> Self:
-        """Return the registry with the entries, suites and families of modules.
+        """Create a registry that also contains the names in modules.
+
+        Args:
+            home: The module of the plug-in; "" for this package.
+            modules: The modules that define entries.
+            suites: A dict from names to suites.
+            families: A dict from names to the code of families.
 
         Raises:
             BadInput: If the name of an entry already exists.
@@ -78,12 +88,12 @@ class Registry:
 
 
 def current() -> Registry:
-    """Return the registry in use; without plug-ins it is the package's own."""
+    """Return the registry of this process; the default has no plug-ins."""
     return Registry.in_use or Registry.of_package()
 
 
 def _entries_in(modules: Iterable[ModuleType]) -> Iterator[type[Entry]]:
-    """Yield the entries that some modules define."""
+    """Yield the entries of modules."""
     for module in modules:
         for value in tuple(vars(module).values()):
             own = isinstance(value, type) and value.__module__ == module.__name__

@@ -70,7 +70,7 @@ class PoolingChoice(Checked):
 class Optimisation(Checked):
     """The optimiser, the learning rate, the number of steps and the batches.
 
-    The defaults are SimCSE's scripts: AdamW with linear decay and no warm-up (methods 1.4). `decay` is the
+    The defaults are from SimCSE's scripts: AdamW with linear decay and no warm-up (methods 1.4). `decay` is the
     schedule of the learning rate after the warm-up; `warmup` is a share of the steps in which the rate rises
     from 0. `rates` are other learning rates for the encoder, the heads, or the parameters of terms. The last
     layer has the encoder's rate; each lower layer, and the embeddings below all layers, has `layer_decay` times
@@ -117,10 +117,11 @@ class Optimisation(Checked):
 class SelectionRule(Checked):
     """The rule for the best checkpoint: a metric, computed every few steps.
 
-    It is computed every `every` steps; with `every: 0` it is not, and the last checkpoint is the best. As in
-    SimCSE's released code the last step counts only if it is a multiple of `every`; `at_end` always includes
-    it. `keeps: lowest` selects the lowest score, like a script whose `greater_is_better` is false by mistake. A
-    run ends after `patience` consecutive scores that are not better than the best score.
+    The metric is computed every `every` steps; with `every: 0` it is not computed, and the last checkpoint is
+    the best. As in SimCSE's released code the last step counts only if it is a multiple of `every`; `at_end`
+    always includes the last step. `keeps: lowest` selects the lowest score, like a script whose
+    `greater_is_better` is false by mistake. A run ends after `patience` consecutive scores that are not better
+    than the best score.
     """
 
     metric: str = "sts-dev/STS-B/all"
@@ -141,7 +142,12 @@ class SelectionRule(Checked):
         return self
 
     def prefers(self, value: float, kept: float) -> bool:
-        """Return whether a score is better than the best score so far."""
+        """Return whether a score is better than the best score so far.
+
+        Args:
+            value: The score.
+            kept: The best score so far.
+        """
         return value < kept if self.keeps == "lowest" else value > kept
 
     @property
@@ -157,12 +163,13 @@ class SelectionRule(Checked):
 
 
 def selectable(only: str = "") -> tuple[str, ...]:
-    """Return the metric patterns that can select a checkpoint.
+    """Return the metric patterns for the selection of a checkpoint.
 
-    These are the numbers that need no folder of the encoder, or the numbers in the suite's `selects`.
+    The patterns are the metrics in the suite's `selects`, or else all numbers of suites without the option
+    `folder`.
 
     Args:
-        only: The name of a suite; default: all suites.
+        only: The name of a suite. Default: all suites.
     """
     patterns: list[str] = []
     for name, suite in current().suites.items():
@@ -171,20 +178,22 @@ def selectable(only: str = "") -> tuple[str, ...]:
         if not suite.selects and "folder" in suite.options.model_fields:
             continue
         for path, limits in suite.metrics.items():
-            is_selectable = path.rpartition("/")[2] in suite.selects if suite.selects else limits
+            is_selectable = limits is not None
+            if suite.selects:
+                is_selectable = path.rpartition("/")[2] in suite.selects
             if is_selectable:
                 patterns.append(f"{name}/{path}")
     return tuple(patterns)
 
 
 class Freeze(Checked):
-    """Weights of the encoder that are not trained.
+    """The frozen weights of the encoder.
 
     Their dropout stays on, and the networks of terms are trained. `encoder` freezes all weights except the
     masked-LM head and the weights that `init.family` adds; with `but`, for example [prefix, bias], all weights
-    except those with one of these words in their names. A file may write {encoder: true} as `encoder`.
-    `embeddings` freezes the embedding layer and the normalisation. `layers` is the first and the last frozen
-    layer, counted from 0; negative numbers count from the end: [0, -2] is all but the last.
+    except those with one of these words in their names. A file can contain `encoder` instead of {encoder:
+    true}. `embeddings` freezes the embedding layer and the normalisation. `layers` is the first and the last
+    frozen layer, counted from 0; negative numbers count from the end: [0, -2] is all but the last.
     """
 
     embeddings: bool = False
@@ -221,10 +230,10 @@ class Freeze(Checked):
 class Momentum(Checked):
     """A momentum encoder: a moving average of the trained encoder.
 
-    Before each step its weights become decay * its own + (1 - decay) * the trained ones. It starts from the
-    run's start, or from random weights (ESimCSE's code). The head is an average too, or the trained head. Terms
-    use the vectors (`TermParameters.momentum_views`). With a `schedule` 1 - decay follows the schedule:
-    `cosine` is BYOL's, from decay to 1 (Grill et al. 2020, section 3.2).
+    Before each step the weights become decay * averaged weights + (1 - decay) * trained weights. They start
+    from the run's initial weights, or from random weights (ESimCSE's code). The head is an average too, or the
+    trained head. Terms use the vectors (`TermParameters.momentum_views`). With a `schedule` 1 - decay follows
+    the schedule: `cosine` is the schedule of BYOL, from decay to 1 (Grill et al. 2020, section 3.2).
     """
 
     decay: Rate
@@ -233,7 +242,12 @@ class Momentum(Checked):
     head: Literal["averaged", "trained"] = "averaged"
 
     def decay_at(self, step: int, steps: int) -> float:
-        """Return the decay before a 0-based step."""
+        """Compute the decay before a 0-based step.
+
+        Args:
+            step: The 0-based step.
+            steps: The number of steps of the training.
+        """
         if self.schedule is None:
             return self.decay
         return 1 - (1 - self.decay) * self.schedule.factor(step, steps)
@@ -252,17 +266,27 @@ class Trajectory(Checked):
 
     def steps(self) -> tuple[int, ...]:
         """Return the steps to keep, in order."""
-        return tuple(sorted({*range(0, self.until + 1, self.every), *self.then})) if self.every else ()
+        if not self.every:
+            return ()
+        return tuple(sorted({*range(0, self.until + 1, self.every), *self.then}))
 
     def joined(self, other: "Trajectory") -> "Trajectory":
-        """Return a trajectory with the steps of both."""
+        """Return a trajectory with the steps of both.
+
+        Args:
+            other: Another trajectory.
+        """
         longer = max(self, other, key=lambda each: (each.until, each.every))
         regular = Trajectory(every=longer.every, until=longer.until)
         others = {*self.steps(), *other.steps()}.difference(regular.steps())
         return regular.replace(then=tuple(sorted(others)))
 
     def within(self, last: float) -> "Trajectory":
-        """Return the trajectory of a run that ends at a step."""
+        """Return the trajectory up to the last step of a run.
+
+        Args:
+            last: The last step; infinity if it is not known.
+        """
         then = tuple(step for step in self.then if step <= last)
         return Trajectory(every=self.every, until=int(min(self.until, last)), then=then)
 
@@ -286,28 +310,30 @@ class View(Checked):
         """Return the view with the folder of the augmentation's masked LM.
 
         Args:
-            folder_of: Returns the folder of a backbone.
+            folder_of: A function that returns the folder of a backbone.
         """
         name = getattr(self.augment, "backbone", None)
         if self.augment is None or name is None:
             return self
         return self.replace(augment=self.augment.replace(backbone=None, encoder=folder_of(name)))
 
-    def augmented(self, changes: Mapping[str, Any], where: str) -> Self:
+    def augmented(self, changes: Mapping[str, Any], location: str) -> Self:
         """Return the view with changed parameters of the augmentation.
 
-        A view without an augmentation is returned unchanged.
+        Args:
+            changes: A dict from parameters to values; a view without an augmentation ignores it.
+            location: The location in error messages.
 
         Raises:
-            BadInput: If a parameter is wrong.
+            BadInput: If a parameter is not valid.
         """
         if not self.augment or not changes:
             return self
-        return self.replace(augment=augmentation_of({**self.augment.written(), **changes}, where))
+        return self.replace(augment=augmentation_of({**self.augment.written(), **changes}, location))
 
 
 class RunOptions(Checked):
-    """The options of a run that do not depend on the data.
+    """The options of a run, apart from the data.
 
     `head` is the head that poolings with a head apply.
     """

@@ -1,6 +1,6 @@
-"""Trainings as people write them: names of a scale and optional parts.
+"""Trainings in files: names of a scale, and optional parts.
 
-Recipes, scales, protocols and requests contain them. A layer is merged over another one; the result is a
+Recipes, scales, protocols and requests contain them. A layer is merged over another layer; the result is a
 `runs.Run`.
 """
 
@@ -51,9 +51,9 @@ def _terms_by_name(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     return terms
 
 
-def _given(part: Part | None, name: str, where: str) -> Part:
+def _given(part: Part | None, name: str, location: str) -> Part:
     if part is None:
-        raise BadInput(f"{where}: the run has no {name}; add it to its recipe")
+        raise BadInput(f"{location}: the run has no {name}; add it to its recipe")
     return part
 
 
@@ -71,10 +71,10 @@ class FreshSpec(Checked):
 
 
 class AveragedRun(Checked):
-    """The runs of a recipe that are part of an average.
+    """The runs of a recipe in an average.
 
     Their seed is the run's own seed, or they use `seeds` on the backbone of each seed. `run` changes their
-    options; `checkpoint` is the checkpoint to average (default: the one that they keep).
+    options; `checkpoint` is the checkpoint to average (default: the checkpoint kept by each run).
     """
 
     use: Text
@@ -87,13 +87,13 @@ class InitSpec(Checked):
     """The source of the initial weights; exactly one.
 
     The source is a `backbone` of the scale; `use`, the last checkpoint of another recipe's run with the same
-    seed, which `run` may change; a `hub` artefact; a `folder`, absolute or relative to the workspace; `fresh`,
+    seed, which `run` can change; a `hub` artefact; a `folder`, absolute or relative to the workspace; `fresh`,
     random weights; or `average`, the mean of the weights of several runs (Wortsman et al. 2022, model soups),
-    which optimisation.steps 0 evaluates unchanged.
-    `checkpoint` is the checkpoint of the other run (default: the one that it keeps). `keep_head` keeps the
-    saved heads, including a backbone's own pooler; by default heads are initialised again (methods 1.2).
-    `keep_terms` keeps the parameters of terms with the same names. `family` converts the encoder to another
-    architecture, with randomly initialised additional weights and with `config` in the configuration.
+    which optimisation.steps 0 evaluates unchanged. `checkpoint` is the checkpoint of the other run (default:
+    the checkpoint that it keeps). `keep_head` keeps the saved heads, including a backbone's own pooler; by
+    default heads are initialised again (methods 1.2). `keep_terms` keeps the parameters of terms with the same
+    names. `family` converts the encoder to another architecture, with randomly initialised additional weights
+    and with `config` in the configuration.
     """
 
     backbone: Id | None = None
@@ -115,12 +115,12 @@ class InitSpec(Checked):
 
     @property
     def name(self) -> str:
-        """Return the name in errors."""
+        """Return the name for error messages."""
         return self.use or self.backbone or "an average"
 
     @property
     def kept(self) -> dict[str, Any]:
-        """Return the options that do not depend on the source of the weights."""
+        """Return the options for any source of the weights."""
         return {key: getattr(self, key) for key in ("keep_head", "keep_terms", "family", "config")}
 
     @model_validator(mode="after")
@@ -132,7 +132,11 @@ class InitSpec(Checked):
         return self
 
     def of_paper(self, paper: str) -> Self:
-        """Return the start with the recipes prefixed by the paper that names them."""
+        """Return the start with full names of recipes.
+
+        Args:
+            paper: The key of the paper that uses the recipes, the default paper of the names.
+        """
 
         def named(use: str) -> str:
             return use if "/" in use else f"{paper}/{use}"
@@ -154,7 +158,7 @@ class SourceSpec(Checked):
 
 
 class RunSpec(RunOptions):
-    """A training run or parts of it; missing parts come from the recipe below.
+    """A training run or parts of it; missing parts come from the base recipe.
 
     `beside` has further sources: each step uses a batch of one source, in turn, and an epoch ends when all rows
     of the first source were used.
@@ -175,34 +179,44 @@ class RunSpec(RunOptions):
             return value
         return {**value, "optimisation": {**options, "epochs": None}}
 
-    def start(self, where: str) -> InitSpec:
-        """Return the source of the weights; BadInput if it is missing."""
-        return _given(self.init, "init", where)
+    def start(self, location: str) -> InitSpec:
+        """Return the source of the weights.
 
-    def sources(self, where: str) -> tuple[SourceSpec, ...]:
-        """Return the sources, its own corpus first.
+        Args:
+            location: The location in error messages.
+
+        Raises:
+            BadInput: If it is missing.
+        """
+        return _given(self.init, "init", location)
+
+    def sources(self, location: str) -> tuple[SourceSpec, ...]:
+        """Return the sources, starting with the run's own corpus.
+
+        Args:
+            location: The location in error messages.
 
         Raises:
             BadInput: If corpus, views or objective are missing.
         """
         own = SourceSpec.model_construct(
-            corpus=_given(self.corpus, "corpus", where),
-            views=_given(self.views, "views", where),
-            objective=_given(self.objective, "objective", where),
+            corpus=_given(self.corpus, "corpus", location),
+            views=_given(self.views, "views", location),
+            objective=_given(self.objective, "objective", location),
         )
         return (own, *self.beside)
 
-    def definite(self, where: str, **parts: Any) -> Run:
+    def definite(self, location: str, **parts: Any) -> Run:
         """Return the run with names replaced by definite parts.
 
         Args:
-            where: The location in errors.
+            location: The location in error messages.
             parts: The definite parts by key.
 
         Raises:
             BadInput: If a required part is missing.
         """
-        return Run.of({**self.entries(), **parts}, where)
+        return Run.of({**self.entries(), **parts}, location)
 
 
 AveragedRun.model_rebuild()

@@ -1,7 +1,8 @@
 """Definite runs: the compiler creates them, jobs and trainings use them.
 
 The id of a run is the hash of everything that changes a number. Values that equal their defaults are not part
-of it, so that two spellings of a run have the same id, and new fields with defaults do not change any id.
+of it, so that equal runs have the same id however they are specified, and new fields with defaults do not
+change any id.
 """
 
 from functools import cached_property
@@ -37,10 +38,10 @@ class Init(Checked):
     """The source of the initial weights.
 
     It is a hub artefact, a folder below the data root, the id of a run, or `fresh`, random weights.
-    `checkpoint` is the checkpoint of the other run (default: the one that it keeps). `keep_head` keeps the
-    heads that were saved there, `keep_terms` the parameters of terms with the same names. `family` converts the
-    weights to another architecture, with `config` in the configuration. With `average` they are the mean of the
-    run's weights and the weights in these folders.
+    `checkpoint` is the checkpoint of the other run (default: the checkpoint that it keeps). `keep_head` keeps
+    the heads that were saved there, `keep_terms` the parameters of terms with the same names. `family` converts
+    the weights to another architecture, with `config` in the configuration. With `average` they are the mean of
+    the run's weights and the weights in these folders.
     """
 
     fresh: Fresh | None = None
@@ -82,7 +83,14 @@ class RunSource(Checked):
         return self.corpus_format.labelled(self.corpus)
 
     def unfit(self, term: Term) -> str:
-        """Return what a term needs and the source does not have, or ""."""
+        """Return an unsatisfied requirement of a term.
+
+        Args:
+            term: The term.
+
+        Returns:
+            The requirement; an empty string if the term can use the source.
+        """
         if missing := term.missing():
             return f"term {term.term} with {missing}"
         beyond = [view for view in term.named_views() if view >= len(self.views)]
@@ -94,7 +102,7 @@ class RunSource(Checked):
 
 
 class Run(RunOptions, RunSource):
-    """A training run. Tables that need equal runs share one.
+    """A training run. Tables with equal runs share a run.
 
     `beside` has further sources: each step uses a batch of one source, in turn, and an epoch ends when all rows
     of the first source were used. The trajectory is not part of the id, because keeping checkpoints does not
@@ -117,7 +125,7 @@ class Run(RunOptions, RunSource):
         return self
 
     def _unfit_terms(self) -> str:
-        """Return what a term needs and the source does not have, or ""."""
+        """Return an unsatisfied requirement of a term, or ""."""
         for source in self.sources:
             for term in source.objective:
                 if problem := source.unfit(term):
@@ -125,7 +133,7 @@ class Run(RunOptions, RunSource):
         return ""
 
     def _unfit_heads(self) -> str:
-        """Return what selection, head, order or freeze need and lack, or ""."""
+        """Return an unsatisfied requirement of selection, head or order, or ""."""
         task, data = self.selection.task, self.selection.data
         if task and task not in self.heads and not (data and len(data.sentences) == 2):
             return f"a head of task {task} to select by; the terms train {sorted(self.heads)}"
@@ -138,7 +146,7 @@ class Run(RunOptions, RunSource):
         return "engine transformers for init.family" if self.init.family and self.engine == "packed" else ""
 
     def _unfit_momentum(self) -> str:
-        """Return what the momentum encoder or the terms that use it need, or ""."""
+        """Return an unsatisfied requirement of the momentum encoder, or ""."""
         names = []
         for source in self.sources:
             count = len(source.views)
@@ -150,7 +158,7 @@ class Run(RunOptions, RunSource):
         return "encoders shared with momentum" if self.momentum and self.encoders == "two" else ""
 
     def _unfit_precision(self) -> str:
-        """Return the precisions that the optimiser supports, or "" if it fits."""
+        """Return the supported precisions if this one is not supported, or ""."""
         optimiser = self.optimisation.optimiser
         if self.precision == "fp16" and optimiser.closure:
             return (
@@ -161,7 +169,7 @@ class Run(RunOptions, RunSource):
 
     @property
     def sources(self) -> tuple[RunSource, ...]:
-        """Return the sources of the run, its own corpus first."""
+        """Return the sources of the run, starting with its own corpus."""
         return (self, *self.beside)
 
     @cached_property
@@ -179,7 +187,11 @@ class Run(RunOptions, RunSource):
         return min(self.optimisation.max_length * FILLED, characters / CHARACTERS)
 
     def poolings(self, source: RunSource) -> tuple[Pooling, ...]:
-        """Return the pooling of each view of a source in training."""
+        """Return the pooling of each view of a source in training.
+
+        Args:
+            source: A source of the run.
+        """
         return tuple(view.pooling or self.pooling.train for view in source.views)
 
     @property
@@ -190,7 +202,7 @@ class Run(RunOptions, RunSource):
 
     @property
     def heads(self) -> dict[str, TaskHead]:
-        """Return the heads that the terms train, by task."""
+        """Return a dict from tasks to the heads of the terms."""
         heads: dict[str, TaskHead] = {}
         for term in self.terms:
             head = term.task_head() if isinstance(term, LabelledParameters) else None
@@ -204,7 +216,7 @@ class Run(RunOptions, RunSource):
 
     @cached_property
     def run_id(self) -> str:
-        """Return a readable prefix and 12 hexadecimal digits.
+        """Create the id: a readable prefix and 12 hexadecimal digits.
 
         It is safe in paths and wildcards.
         """

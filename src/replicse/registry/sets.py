@@ -29,9 +29,9 @@ SetName = Annotated[Id, AfterValidator(_name)]
 class EvaluationSet(Checked):
     """A table, and the headings of the columns: pairs with scores, or labels.
 
-    Scores are in `range`, including both ends. `subset` is the heading of subsets that are also correlated
-    separately. `split` is the heading of the split of labelled sentences (`train`, `dev` or `test`); without it
-    they are cross-validated.
+    Scores are in `range`, including both ends. `subset` is the heading of subsets with separate correlations.
+    `split` is the heading of the split of labelled sentences (`train`, `dev` or `test`); without it they are
+    cross-validated.
     """
 
     format: Literal["table"] = "table"
@@ -63,15 +63,19 @@ class EvaluationSet(Checked):
 
     @property
     def metrics(self) -> str:
-        """Return the names of the metrics, as text."""
+        """Return the names of the metrics as a string."""
         if self.has_pairs:
             return "spearman and pearson, each all, mean and wmean"
         return "accuracy and dev_accuracy"
 
     def yields(self, metric: str) -> bool:
-        """Return whether the evaluation of this kind of dataset has a metric."""
+        """Return whether the evaluation of this kind of dataset has a metric.
+
+        Args:
+            metric: The path of the metric below the name of the dataset, such as "spearman/all".
+        """
         return metric in ("n", "file", "sha256") or ("/" in metric) == self.has_pairs
 
     def recipe(self) -> dict[str, object]:
-        """Return the data with the format, like the recipe of a corpus."""
+        """Return a dict with the format, like the recipe of a corpus."""
         return {"format": self.format, **self.plain()}

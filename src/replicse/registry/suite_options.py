@@ -45,10 +45,10 @@ VARIANTS = {
 
 
 class SuiteOptions(Checked):
-    """Base of the options of a suite; without a subclass it has none."""
+    """Base of the options of a suite; the default has no options."""
 
     def downloads(self) -> str:
-        """Return which datasets the suite's library downloads during a run, or "".
+        """Return the datasets to download with the suite's library, or "".
 
         If the module of a suite has a function `fetch`, it is called with the options before the run.
         """
@@ -59,7 +59,7 @@ class SuiteOptions(Checked):
         return None
 
     def extra(self) -> str:
-        """Return the optional dependency that the suite needs, or ""."""
+        """Return the optional dependency of the suite, or ""."""
         return ""
 
 
@@ -97,7 +97,7 @@ class MtebOptions(SuiteOptions):
 
     The default is the 56 tasks of Muennighoff et al. The source of `data` is `hub`, each dataset at the commit
     that the library pins; `local`, the datasets in the SentEval layout of the data root; or `miniature`, a
-    small dataset of the same category for each task, built from the data root. `results` is the folder of the
+    small dataset of the same category for each task, created from the data root. `results` is the folder of the
     library's own result files, `model` the encoder's name in them. `precision: tf32` encodes in TF32 on GPUs
     since Ampere, about three times as fast; the result contains the precision.
     """
@@ -113,7 +113,7 @@ class MtebOptions(SuiteOptions):
         return f"datasets of MTEB, {several(len(self.names), 'task')}" if self.data == "hub" else ""
 
     def download_bytes(self) -> int | None:
-        """Return the bytes of the tasks' texts; None if a task is not of the 56."""
+        """Return the bytes of the tasks' texts; None for tasks outside of the 56."""
         return text_bytes(self.names)
 
     @property
@@ -166,7 +166,12 @@ class HeadsOptions(SuiteOptions):
 
 
 def to_install(name: str, options: SuiteOptions) -> str:
-    """Return how to install a suite's missing dependency, or ""."""
+    """Return how to install a suite's missing dependency, or "".
+
+    Args:
+        name: The name of the suite.
+        options: The options of the suite.
+    """
     extra = options.extra()
     if not extra or find_spec(extra):
         return ""

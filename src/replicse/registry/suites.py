@@ -1,4 +1,4 @@
-"""Evaluation suites: metrics, their ranges, and what a study must know."""
+"""Evaluation suites: metrics, their ranges, and the facts for planning."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -50,16 +50,28 @@ class Suite:
     """A suite: the module (`sentences` and `evaluate`), file and metrics.
 
     Suites of the same `group` share a job and a file, so that an additional suite does not re-run other groups.
-    `fixed` are options that are always set. The job sets three `options` if they exist: `folder` (the
-    encoder's), `results` (a folder next to the output) and `model` (a name of the encoder). `named_by` is the
-    option whose keys replace `*` in metrics; `listed` returns these keys if no option has them. `narrowed`
-    takes options and metric paths and returns the options of a job that computes only these metrics.
-    `selects` lists the metrics (by the last part of their names) that can select a run's best checkpoint.
 
-    `split` is the paper's name of the data. `aggregations` are metrics that differ in how subsets are
-    aggregated. `averages` are means of other metrics; the numbers in `rising` never decrease in this order
-    within a dict. `encodes` maps paths of counts below data/ to how often their sentences are encoded. `memory`
-    (MB) and `hours` are the limits of a job at the papers' scale.
+    Args:
+        module: The module with the functions `sentences` and `evaluate`.
+        group: The name of the job and of the evaluation file.
+        metrics: A dict from metric paths to ranges.
+        fixed: Options that are always set. Default: empty.
+        options: The class of the options. The job sets three options if they exist: `folder` (the encoder's),
+            `results` (a folder next to the output) and `model` (a name of the encoder). Default: no options.
+        named_by: The option whose keys replace `*` in metrics. Default: empty.
+        listed: A function that returns these keys if no option has them. Default: None.
+        narrowed: A function of options and metric paths; it returns the options of a job that computes only
+            these metrics. Default: None, a job computes all metrics.
+        selects: The metrics (by the last part of their names) that can select a run's best checkpoint. Default:
+            empty.
+        split: The paper's name of the data. Default: empty.
+        aggregations: Metrics that differ in the aggregation of subsets. Default: empty.
+        averages: A dict from metrics to the metrics of which they are the mean. Default: empty.
+        rising: Names of numbers that never decrease in this order within a dict. Default: empty.
+        encodes: A dict from paths of counts below data/ to the number of times that their sentences are
+            encoded. Default: empty.
+        memory: The memory of a job at the papers' scale, in MB. Default: 4000.
+        hours: The time limit of a job at the papers' scale. Default: 1.
     """
 
     module: str
@@ -80,7 +92,11 @@ class Suite:
     hours: int = 1
 
     def name_in(self, path: str) -> str:
-        """Return the part of a metric path that matches `*` in the metrics."""
+        """Return the part of a metric path at the `*` of the metrics.
+
+        Args:
+            path: A metric path of this suite.
+        """
         return path.split("/")[1 + next(iter(self.metrics)).split("/").index("*")]
 
 
@@ -135,7 +151,7 @@ _transfer = partial(
 
 
 def _only_tasks(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    """Return the options of MTEB with the tasks that are used, or all."""
+    """Return the options of MTEB with only the used tasks."""
     tasks: set[str] = set()
     for path in read:
         tasks.update(_MTEB_AVERAGES.get(path, (path,)))
@@ -145,7 +161,7 @@ def _only_tasks(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, An
 
 
 def _only_variants(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    """Return the options with the variants that are used, or all."""
+    """Return the options with only the used variants."""
     named = {path.partition("/")[0] for path in read}
     wanted = [name for name in VARIANTS if name in named]
     if 0 < len(wanted) < len(VARIANTS):
@@ -154,7 +170,12 @@ def _only_variants(options: Mapping[str, Any], read: Iterable[str]) -> dict[str,
 
 
 def only_sets(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    """Return the options with the datasets that are used."""
+    """Return the options with a subset of the datasets.
+
+    Args:
+        options: The options of the suite `sets`, which contain all datasets.
+        read: The metric paths below the suite, from which the datasets follow.
+    """
     names = {path.partition("/")[0] for path in read}
     return {"sets": {name: options["sets"][name] for name in sorted(names)}}
 
@@ -274,7 +295,11 @@ def groups() -> dict[str, list[Suite]]:
 
 
 def metrics_of(name: str) -> Metrics:
-    """Return the metrics below the name of a suite; empty if it is unknown."""
+    """Return the metrics of a suite and their ranges; empty if it is unknown.
+
+    Args:
+        name: The name of the suite, or `data` or `trajectory`.
+    """
     suite = current().suites.get(name)
     return suite.metrics if suite else OTHERS.get(name, {})
 
@@ -295,7 +320,7 @@ def listed_paths() -> Iterator[str]:
 
 
 def _metric(path: str) -> str | None:
-    """Return the metric of a suite that matches a path, or None."""
+    """Return the matching metric of a suite, or None."""
     name, _, rest = path.partition("/")
     metrics = metrics_of(name)
     if rest in metrics:
@@ -312,19 +337,31 @@ def _metric(path: str) -> str | None:
 
 
 def is_metric(path: str) -> bool:
-    """Return whether a suite computes a metric path."""
+    """Return whether a suite computes a metric path.
+
+    Args:
+        path: A string such as "sts/STS-B/all".
+    """
     return _metric(path) is not None
 
 
 def is_percentage(path: str) -> bool:
-    """Return whether a metric is a correlation, accuracy or the like, x 100."""
+    """Return whether a metric is multiplied by 100, such as a correlation.
+
+    Args:
+        path: The metric path.
+    """
     return range_of(path) in (CORRELATION, PERCENTAGE)
 
 
 def unit_of(path: str) -> str:
-    """Return the unit of a metric: `points` (x 100), `count`, `1`, or "".
+    """Return the unit of a metric.
 
-    It is "" if the metric is not a number.
+    Args:
+        path: The metric path.
+
+    Returns:
+        `points` (x 100), `count` or `1`; an empty string if the metric is not a number.
     """
     limits = range_of(path)
     if limits is None:
@@ -335,7 +372,14 @@ def unit_of(path: str) -> str:
 
 
 def range_of(path: str) -> Range | None:
-    """Return the range of a metric; None for sentences and unknown paths."""
+    """Return the range of a metric.
+
+    Args:
+        path: The metric path.
+
+    Returns:
+        The range; None for sentences and unknown paths.
+    """
     metric = _metric(path)
     return metrics_of(path.partition("/")[0])[metric] if metric else None
 
@@ -343,7 +387,11 @@ def range_of(path: str) -> Range | None:
 def file_of(path: str) -> str:
     """Return the name of the evaluation file with a metric path.
 
-    It is a group of suites, `trajectory` or `counts`.
+    Args:
+        path: A metric path, or the name of a suite.
+
+    Returns:
+        A group of suites, `trajectory` or `counts`.
     """
     suite = path.partition("/")[0]
     return {"data": "counts", "trajectory": "trajectory"}.get(suite) or current().suites[suite].group

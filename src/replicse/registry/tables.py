@@ -18,7 +18,8 @@ class Table(CorpusFormat):
     """Your own table with a header: sentences, pairs or triplets.
 
     The keys of the roles specify the headings of their columns. `label` is the heading of a number: a class, a
-    grade or a score. `at` specifies by scale which rows are used there, instead of the keys next to it.
+    grade or a score. `at` is a dict from scales to the rows that are used there, instead of the keys next to
+    it.
     """
 
     in_workspace: ClassVar[bool] = True
@@ -43,7 +44,7 @@ class Table(CorpusFormat):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return `text`, or the roles that have a heading."""
+        """Return `text`, or the roles with a heading."""
         roles = ("text", "anchor", "positive", "negative", "first", "second")
         return tuple(role for role in roles if getattr(self, role))
 
@@ -54,13 +55,23 @@ class Table(CorpusFormat):
 
     @classmethod
     def labelled(cls, recipe: Mapping[str, Any]) -> bool:
-        """Return whether a heading of labels is specified."""
+        """Return whether a heading of labels is specified.
+
+        Args:
+            recipe: The recipe as a dict.
+        """
         return bool(recipe.get("label"))
 
     def at_scale(self, scale: str) -> Self:
-        """Return the corpus with the rows that a scale uses."""
+        """Return the corpus with the rows of a scale.
+
+        Args:
+            scale: The name of the scale.
+        """
         kept = self.at.get(scale)
-        return self.replace(at={}, **(dict(kept) if kept else {}))
+        if kept is None:
+            return self.replace(at={})
+        return self.replace(at={}, **dict(kept))
 
     def origin(self, root: Path) -> tuple[str, str]:
         """Return the file, and how to fix it."""

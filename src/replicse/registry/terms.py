@@ -1,4 +1,4 @@
-"""Loss terms: parameters, views, and the passes that they cost."""
+"""Loss terms: parameters, views, and additional passes of the encoder."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, ClassVar, Literal, Self
@@ -17,12 +17,12 @@ Weight = Annotated[Number, Field(ge=0)]
 
 
 class TermParameters(Entry):
-    """Base of all terms: a name and a weight, which may follow a `schedule`.
+    """Base of all terms: a name and a weight, which can follow a `schedule`.
 
     Other numbers of the term follow `schedules` by key: `{temperature: cosine}`. `implementation` is
-    `module:class` of the loss. The methods specify which views the term uses as vectors, and how many
-    additional passes per row it needs through an encoder of the run's size and through the frozen models (its
-    fields of type `FrozenModel`).
+    `module:class` of the loss. The methods return which views the term uses as vectors, and the number of
+    additional passes per row through an encoder of the run's size and through the frozen models (its fields of
+    type `FrozenModel`).
     """
 
     key: ClassVar[str] = "term"
@@ -55,48 +55,76 @@ class TermParameters(Entry):
         return self.of({**self.written(), **values}, f"schedules of term {self.term} at step {step + 1}")
 
     def weight_at(self, step: int, steps: int) -> float:
-        """Return the weight at a 0-based step."""
-        return float(self.weight) * (self.schedule.factor(step, steps) if self.schedule else 1)
+        """Compute the weight at a 0-based step.
+
+        Args:
+            step: The 0-based step.
+            steps: The number of steps of the training.
+        """
+        if self.schedule is None:
+            return float(self.weight)
+        return float(self.weight) * self.schedule.factor(step, steps)
 
     def vector_views(self, count: int) -> Sequence[int]:
-        """Return which of `count` views the term uses as sentence vectors."""
+        """Return the views used as sentence vectors.
+
+        Args:
+            count: The number of views of the source.
+
+        Returns:
+            The 0-based numbers of the views. Default: all views.
+        """
         return range(count)
 
     def named_views(self) -> Iterable[int]:
-        """Return the views that the parameters name; the run must have them."""
+        """Return the views in the parameters; the run should have them."""
         return ()
 
     def momentum_views(self, count: int) -> Sequence[int]:
-        """Return which of `count` views it uses from the momentum encoder.
+        """Return the views used from the momentum encoder.
 
-        Most terms use none.
+        Args:
+            count: The number of views of the source.
+
+        Returns:
+            The 0-based numbers of the views. Default: empty.
         """
         return ()
 
     def passes(self, count: int) -> float:
         """Return the passes per row through an encoder of the run's size.
 
-        The passes that compute the vectors are not included.
+        The passes for the vectors are not included.
+
+        Args:
+            count: The number of views of the source.
+
+        Returns:
+            The number of passes. Default: 0.
         """
         return 0
 
     def frozen_passes(self, count: int) -> float:
         """Return the passes per row through each frozen model.
 
-        The default is one for each view.
+        Args:
+            count: The number of views of the source.
+
+        Returns:
+            The number of passes. Default: one for each view.
         """
         return len(self.vector_views(count))
 
     def missing(self) -> str:
-        """Return what must be added to the parameters, or "" if complete."""
+        """Return the missing parameters, or "" if there are none."""
         return ""
 
     def task_head(self) -> TaskHead | None:
-        """Return the head that predicts labels, if the term has one."""
+        """Return the head for labels, or None."""
         return None
 
     def reads_labels(self) -> bool:
-        """Return whether the term needs labels in the corpus."""
+        """Return whether the term requires labels in the corpus."""
         return self.task_head() is not None
 
 
@@ -125,7 +153,7 @@ class InfoNCEParameters(TermParameters):
 
 
 class TwoViews(TermParameters):
-    """Base of the terms that compare the first two views."""
+    """Base of terms on the first two views."""
 
     def vector_views(self, count: int) -> Sequence[int]:
         """Return the first two views."""
@@ -149,7 +177,7 @@ class MaskedLanguageModellingParameters(TermParameters):
     in_place: bool = False
 
     def vector_views(self, count: int) -> Sequence[int]:
-        """Return no view: the term uses tokens, not vectors."""
+        """Return no view, because the term uses tokens instead of vectors."""
         return ()
 
     def passes(self, count: int) -> float:

@@ -1,1 +1,1 @@
-"""Papers, tables, recipes, claims and scales as data; names of cells."""
+"""Load papers, tables, recipes, claims and scales; names of cells."""

@@ -1,4 +1,4 @@
-"""Corpora and evaluation sets that papers and a config add to a scale."""
+"""Add the corpora and datasets of papers and a config to a scale."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -15,20 +15,23 @@ from replicse.spec.scales import Scale
 def with_additions(
     scale: Scale, papers: Mapping[str, Paper], config: Config, file: str, scales: Collection[str]
 ) -> Scale:
-    """Return a scale with the corpora and sets of papers and a config.
+    """Create a scale with the corpora and datasets of papers and a config.
 
-    A corpus of the scale replaces a paper's corpus of the same name. A corpus that several papers define is named
+    A corpus of the scale replaces a paper's corpus of the same name. If several papers define a corpus, it is named
     `paper/name`.
 
     Args:
         scale: the scale.
-        papers: the papers by key.
+        papers: a dict from keys to papers.
         config: the config.
-        file: the file of the config.
-        scales: the names of all scales, for which a corpus may state rows.
+        file: the file of the config in error messages.
+        scales: the names of all scales, for which a corpus can specify rows.
+
+    Returns:
+        A copy of the scale.
 
     Raises:
-        BadInput: if a corpus of the config has the name of a corpus of the scale, or two sets have the same name.
+        BadInput: if a corpus of the config has the name of a corpus of the scale, or two datasets have the same name.
     """
     for name in (config.corpora or {}).keys() & scale.corpora.keys():
         raise BadInput(f'{file}: corpora: "{name}" is a corpus of {scale.file}; rename yours')
@@ -48,14 +51,16 @@ def with_additions(
 def _join_entries(
     kind: str, papers: Mapping[str, Paper], config: Config, file: str
 ) -> dict[str, tuple[Any, str]]:
-    """Return corpora or sets of papers and config by name, with their files."""
+    """Return corpora or datasets of papers and config, with their files."""
     homes = {f"{paper.folder / kind}.yaml": getattr(paper, kind) for paper in papers.values()}
     shared = shared_corpora(papers) if kind == "corpora" else set()
     joined: dict[str, tuple[Any, str]] = {}
     for home, entries in {**homes, file: getattr(config, kind) or {}}.items():
         for name, entry in entries.items():
-            # Two papers may define corpora of the same name; each paper's recipes mean its own corpus.
-            key = f"{Path(home).parent.name}/{name}" if name in shared and home != file else name
+            # Several papers can define a corpus of the same name; recipes of a paper use the corpus of this paper.
+            key = name
+            if name in shared and home != file:
+                key = f"{Path(home).parent.name}/{name}"
             if key in joined:
                 raise BadInput(f'{home}: {kind}: "{name}" is in {joined[key][1]} too; rename one')
             joined[key] = entry, home

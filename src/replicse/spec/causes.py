@@ -1,4 +1,4 @@
-"""Causes as data: why a number may not reproduce.
+"""Load causes: reasons for differences from a reported number.
 
 A cause has the threads that report it, and measured effects.
 """
@@ -20,14 +20,18 @@ MEASURED_FIELDS = ("cause", "variant", "encoder", "kind", "metric", "effect", "l
 
 
 def address(thread: str) -> str:
-    """Return the address of a thread `owner/repository#number`."""
+    """Return the web address of a thread.
+
+    Args:
+        thread: a string such as "princeton-nlp/SimCSE#24".
+    """
     return "https://github.com/" + thread.replace("#", "/issues/")
 
 
 class Observation(Checked):
     """A report of a thread, with numbers multiplied by 100.
 
-    The numbers are given with the reported number, or as the difference to the reported number.
+    A report contains the reported number and the obtained numbers, or their differences.
     """
 
     thread: Thread
@@ -45,14 +49,14 @@ class Observation(Checked):
 
     @property
     def deltas(self) -> tuple[float, ...]:
-        """Return obtained minus reported, in points."""
+        """Return the obtained minus the reported numbers, in points."""
         return self.delta or tuple(got - (self.printed or 0) for got in self.got)
 
 
 class Measured(Checked):
     """The effect of a variant with the cause, in points.
 
-    The effect is exact for a single encoder, else a mean over seeds.
+    The effect is exact for a single encoder, or else a mean over seeds.
     """
 
     cause: Id
@@ -71,17 +75,18 @@ class Measured(Checked):
 
         The format is `-1.20 [-1.50, -0.90]`.
         """
-        interval = "" if self.low is None or self.high is None else f" [{self.low:+.2f}, {self.high:+.2f}]"
-        return f"{self.effect:+.2f}{interval}"
+        if self.low is None or self.high is None:
+            return f"{self.effect:+.2f}"
+        return f"{self.effect:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
 
 
 class Cause(Checked):
     """A cause: description, symptoms, fix, test, and threads that report it.
 
-    `kinds`, `metrics` (suites) and `models` (parts of a model's name) are the encoders that can have the cause; `facts`
-    are the facts of a user that concern it. `threads` maps each thread to who confirmed the cause there; numbers of
-    threads in which the cause was only suspected are not effects of it. `checks` are variants of an evaluation,
-    `protocols` variants of a training that have the cause.
+    `kinds`, `metrics` (suites) and `models` (parts of a model's name) specify the encoders that can have the cause;
+    `facts` are the relevant facts of a user. `threads` is a dict from threads to who confirmed the cause there;
+    numbers of threads in which the cause was only suspected are not effects of it. `checks` are variants of an
+    evaluation, `protocols` variants of a training that have the cause.
     """
 
     id: Id
@@ -110,7 +115,7 @@ class Cause(Checked):
 
     @property
     def deltas(self) -> tuple[tuple[str, float], ...]:
-        """Return each number of confirmed reports: thread, difference in points."""
+        """Return the differences of confirmed reports: thread, and points."""
         deltas = []
         for report in self.confirmed:
             deltas += [(report.thread, delta) for delta in report.deltas]
@@ -124,7 +129,13 @@ class Cause(Checked):
     def excluded(self, kind: str | None, metric_path: str, model: str) -> str:
         """Return why an encoder cannot have the cause.
 
-        Returns an empty string if the encoder can have the cause, or if it is not known.
+        Args:
+            kind: the kind of the encoder, or None if it is not known.
+            metric_path: the metric path of the number, or an empty string.
+            model: the name of the encoder, or an empty string.
+
+        Returns:
+            A clause; an empty string if the encoder can have the cause.
         """
         if kind and kind not in self.kinds:
             return f"the encoder is {kind}"
@@ -139,7 +150,7 @@ class Cause(Checked):
 class CausesPage(Checked):
     """The page of causes.
 
-    It has a title, papers with the page, paragraphs, and the text above the measured effects.
+    It has a title, papers that contain the page, paragraphs, and the text above the measured effects.
     """
 
     title: Text
@@ -151,8 +162,11 @@ class CausesPage(Checked):
 def load_causes_page(workflow: Path) -> CausesPage:
     """Load the texts of the page of causes.
 
+    Args:
+        workflow: the folder of papers and scales.
+
     Raises:
-        BadInput: names a mistake.
+        BadInput: if the file is not valid.
     """
     return CausesPage.of(read_yaml(workflow / PAGE), str(workflow / PAGE))
 
@@ -160,18 +174,32 @@ def load_causes_page(workflow: Path) -> CausesPage:
 def load_causes(workflow: Path) -> tuple[Cause, ...]:
     """Load all causes.
 
+    Args:
+        workflow: the folder of papers and scales.
+
     Raises:
-        BadInput: names file, cause and key of a mistake.
+        BadInput: if a cause is not valid; the error names file, cause and key.
     """
     return tuple(checked_entries(workflow / CAUSES, Cause))
 
 
 def load_measured(workflow: Path) -> tuple[Measured, ...]:
-    """Load the measured effects of causes; empty if the file does not exist."""
+    """Load the measured effects of causes.
+
+    Args:
+        workflow: the folder of papers and scales.
+
+    Returns:
+        The effects in the order of the file; empty if the file does not exist.
+
+    Raises:
+        BadInput: if a row is not valid; the error names the line.
+    """
     file = workflow / MEASURED
-    rows = read_rows(file) if file.is_file() else []
+    if not file.is_file():
+        return ()
     effects = []
-    for number, row in enumerate(rows, 2):
+    for number, row in enumerate(read_rows(file), 2):
         values = {key: text for key, text in row.items() if text}
         effects.append(Measured.of(values, f"{file}:{number}"))
     return tuple(effects)

@@ -10,8 +10,12 @@ TEXT_ITEM = "text"  # the pseudo-item of numbers in the running text
 class CellId:
     """A cell of a table or figure, or a number of the running text.
 
-    A cell is under a protocol. `item` is `paper/item`. In the string the protocol follows an `@`; `as-described` is
-    omitted.
+    Args:
+        item: the item, `paper/item`.
+        row: the id of the row.
+        column: the id of the column.
+        metric: the metric.
+        protocol: the protocol; the default `as-described` is omitted in the string, other protocols follow an `@`.
     """
 
     item: str
@@ -26,7 +30,7 @@ class CellId:
 
     @property
     def short(self) -> str:
-        """Return the name without the metric, for a column with one metric."""
+        """Return the name without the metric, used if a column has one metric."""
         return self._text()
 
     @property
@@ -50,7 +54,11 @@ class CellId:
         return replace(self, protocol=AS_DESCRIBED)
 
     def at(self, row: str) -> "CellId":
-        """Return the cell of another row in the same column."""
+        """Return the cell of another row in the same column.
+
+        Args:
+            row: the id of the other row.
+        """
         return replace(self, row=row)
 
     def _text(self, *metric: str) -> str:

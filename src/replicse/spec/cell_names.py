@@ -18,7 +18,10 @@ ROWS = "/*/"
 def is_measured(column: AnyColumn) -> bool:
     """Return whether a column has numbers per seed.
 
-    A selected hyper-parameter and a text do not have numbers per seed.
+    Selected hyper-parameters and texts are not numbers per seed.
+
+    Args:
+        column: the column.
     """
     jobs = column.over.jobs if column.over else None
     return column.kind != "text" and not (jobs and jobs.statistic == "argmax")
@@ -30,8 +33,8 @@ class CellNames:
     The cells are in tables, figures and the running text.
 
     Args:
-        papers: the papers by key.
-        chosen: whether hyper-parameters that a search selected have names too.
+        papers: a dict from keys to papers.
+        chosen: whether to include hyper-parameters that a search selected. Default: False.
     """
 
     def __init__(self, papers: Mapping[str, Paper], chosen: bool = False) -> None:
@@ -57,47 +60,68 @@ class CellNames:
         return self._names[cell]
 
     def reported(self, name: str) -> Reported | None:
-        """Return the reported number of the cell of a full name."""
+        """Return the reported number of a cell.
+
+        Args:
+            name: the full name of the cell.
+
+        Returns:
+            The reported number; None if the cell has no reported number.
+        """
         return printed_in(self.papers, self._cells[name])
 
     def words(self, cell: CellId, home: str = "") -> str:
-        """Return a description of a cell for readers."""
+        """Return a description of a cell for readers.
+
+        Args:
+            cell: the cell.
+            home: the key of the paper that is not named. Default: empty, the paper is named.
+        """
         return words(self.papers, cell, home)
 
     def spelt_out(self, text: str, home: str) -> str:
-        """Replace every name of a cell in a text by a description in brackets."""
+        """Replace every name of a cell in a text by a description in brackets.
+
+        Args:
+            text: the text.
+            home: the key of the paper that is not named.
+        """
         for name in sorted(filter(text.__contains__, self._cells), key=len, reverse=True):
             text = text.replace(name, f"[{self.words(self._cells[name], home)}]")
         return text
 
     def full_names(self, name: str, home: str, location: str) -> tuple[str, ...]:
-        """Return the full names of the cells that a name means.
+        """Return the full names of the cells of a name.
 
         A name without a paper means an item of `home`; an item has priority over a paper with the same key. A `*` as
         row means every row with a reported number, or every row if the column has no reported numbers (a figure).
 
         Args:
             name: the name.
-            home: the key of the paper in which the name is written.
-            location: the place that errors name.
+            home: the key of the paper that uses the name.
+            location: the location in error messages.
+
+        Returns:
+            The names; a single name unless the name contains `*`.
 
         Raises:
-            BadInput: if no cell has the name; names the most similar cell.
+            BadInput: if no cell has the name; the error suggests the most similar name.
         """
         first = name.partition("/")[0]
         own = home in self.papers and first in self.papers[home].items
         full = name if first in self.papers and not own else f"{home}/{name}"
         item, starred, rest = full.partition(ROWS)
+        names: tuple[str, ...] = ()
         if starred:
             every = []
             for cell, short in self._names.items():
                 if cell.item == item and rest in (cell.column, f"{cell.column}/{cell.metric}"):
                     every.append(short)
             names = tuple(filter(self._is_reported, every)) or tuple(every)
-        else:
-            names = (self.name(self._cells[full]),) if full in self._cells else ()
+        elif full in self._cells:
+            names = (self.name(self._cells[full]),)
         if not names:
-            raise BadInput(f'{location}: no cell "{name}" holds a number{self._nearest(full)}')
+            raise BadInput(f'{location}: no cell "{name}" has a number{self._nearest(full)}')
         return names
 
     def _is_reported(self, name: str) -> bool:
@@ -108,13 +132,18 @@ class CellNames:
         """Suggest a cell of the item, or else an item, for an unknown name."""
         item = "/".join(name.split("/")[:2])
         cells = [cell for cell in self._cells if cell.startswith(f"{item}/")]
-        return nearest(name, cells) if cells else nearest(item, {cell.item for cell in self._names})
+        if cells:
+            return nearest(name, cells)
+        return nearest(item, {cell.item for cell in self._names})
 
 
 def words(papers: Mapping[str, Paper], cell: CellId, home: str = "") -> str:
     """Describe a cell for readers by place, row and column.
 
-    The paper is named unless it is `home`.
+    Args:
+        papers: a dict from keys to papers.
+        cell: the cell.
+        home: the key of the paper that is not named. Default: empty, the paper is named.
     """
     item, printed = papers[cell.paper].items.get(cell.item_name), printed_in(papers, cell)
     parts = [] if cell.paper == home else [papers[cell.paper].about.cited]

@@ -11,6 +11,10 @@ from replicse.spec.expression import Expression
 def resolve_claim(claim: Claim, names: CellNames) -> Claim:
     """Return a claim with full names of cells, and `*` replaced by rows.
 
+    Args:
+        claim: the claim.
+        names: the names of the cells of all papers.
+
     Raises:
         BadInput: if a cell does not exist.
     """
@@ -48,12 +52,12 @@ def _in_braces(name: str, cells: Sequence[str]) -> str:
 
 
 def _same_rows(lists: Sequence[Sequence[str]], names: CellNames) -> list[list[str]]:
-    """Return the cells of the rows that are in every list."""
-    common: set[str] | None = None
+    """Return the cells of the rows in all lists."""
+    rows = []
     for cells in lists:
-        rows = {names.cell(full).row for full in cells}
-        common = rows if common is None else common & rows
+        rows.append({names.cell(full).row for full in cells})
+    common = set.intersection(*rows)
     kept = []
     for cells in lists:
-        kept.append([full for full in cells if names.cell(full).row in (common or ())])
+        kept.append([full for full in cells if names.cell(full).row in common])
     return kept

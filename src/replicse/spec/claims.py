@@ -43,10 +43,10 @@ Side = Annotated[
 class Relation(Checked):
     """A relation `left op right`.
 
-    `>` needs a difference of more than `margin`, `within` a difference of at most `margin` in either direction. A side
-    is an expression, or several, and the relation must hold for each. `up to` means "by up to 14%": no number on the
-    left exceeds the number on the right, and the largest number reaches it, both within the rounding of the reported
-    number, which is the margin.
+    `>` requires a difference of more than `margin`, `within` a difference of at most `margin` in either direction. A
+    side is an expression, or a list of expressions that should all satisfy the relation. `up to` means "by up to 14%":
+    no number on the left exceeds the number on the right, and the largest number reaches it, both within the rounding
+    of the reported number, which is the margin.
     """
 
     left: Side
@@ -71,7 +71,11 @@ class Relation(Checked):
         return tuple(name for side in (*self.left, *self.right) for name in side.names)
 
     def replace_expressions(self, change: Callable[[Expression], Iterable[Expression]]) -> "Relation":
-        """Replace each expression by the expressions that `change` returns."""
+        """Replace the expressions on both sides.
+
+        Args:
+            change: a function that returns the new expressions of an expression.
+        """
         left = tuple(itertools.chain.from_iterable(map(change, self.left)))
         right = tuple(itertools.chain.from_iterable(map(change, self.right)))
         return self.model_copy(update={"left": left, "right": right})
@@ -82,7 +86,9 @@ class Relation(Checked):
         `up to` is a single relation with all words.
         """
         words = self.over or ("",)
-        groups = [words] if self.op == "up to" else [(word,) for word in words]
+        groups = [(word,) for word in words]
+        if self.op == "up to":
+            groups = [words]
         for some in groups:
 
             def with_words(side: Expression, some: Sequence[str] = some) -> Iterator[Expression]:
@@ -92,7 +98,10 @@ class Relation(Checked):
             yield self.replace_expressions(with_words).model_copy(update={"over": ()})
 
     def pairs(self) -> Iterator["Relation"]:
-        """Yield the relation for every pair of expressions; all must hold."""
+        """Yield the relation for every pair of expressions.
+
+        The relation is true if it is true for all pairs.
+        """
         if self.op == "up to":
             yield self
             return
@@ -100,23 +109,35 @@ class Relation(Checked):
             yield self.model_copy(update={"left": (left,), "right": (right,)})
 
     def numbers(self, values: Mapping[str, float]) -> tuple[float, float]:
-        """Compute both sides from values by cell.
+        """Compute both sides.
 
-        The left side is the extreme of several expressions. Both sides are NaN after a division by zero.
+        Args:
+            values: a dict from cells to values.
+
+        Returns:
+            The left and the right side. The left side is the extreme of several expressions. Both sides are NaN after
+            a division by zero.
         """
         try:
             lefts, right = [side(values) for side in self.left], self.right[0](values)
         except ZeroDivisionError:
             return math.nan, math.nan
-        return (max if right >= 0 else min)(lefts), right
+        left = max(lefts) if right >= 0 else min(lefts)
+        return left, right
 
     def slack(self, left: float, right: float) -> float:
-        """Return by how much the relation holds, negative if it fails.
+        """Compute the margin by which the relation is true; negative if false.
 
         The result is rounded to remove binary noise.
+
+        Args:
+            left: the value of the left side.
+            right: the value of the right side.
         """
         gap = {">": left - right, "<": right - left}.get(self.op[0], -abs(left - right))
-        return round(gap - self.margin if self.op[0] in STRICT else gap + self.margin, 10)
+        if self.op[0] in STRICT:
+            return round(gap - self.margin, 10)
+        return round(gap + self.margin, 10)
 
     def __str__(self) -> str:
         left, *others = self.left
@@ -126,18 +147,20 @@ class Relation(Checked):
         if self.op == "up to":
             more = f" and {len(others)} more" if others else ""
             return f"{left}{more} up to {right} ± {self.margin:g}"
+        if not self.margin:
+            return f"{left} {self.op} {right}"
         sign = "+" if self.op[0] == ">" else "-"
-        return f"{left} {self.op} {right}" + (f" {sign} {self.margin:g}" if self.margin else "")
+        return f"{left} {self.op} {right} {sign} {self.margin:g}"
 
 
 class Claim(Checked):
-    """A sentence of a paper with relations, all of which must hold.
+    """A sentence of a paper with relations that should all be true.
 
-    An ambiguous sentence ("%" means percent or points) has `readings`, each with relations in addition to the common
-    relations; the sentence counts as supported if it is true under one reading. `untested` is the part of the sentence
-    that no cell measures, so the sentence is never fully supported; `against` is another contradiction in the paper,
-    such as another sentence or a missing number. `contradicts` names claims of other papers, as `paper/id`, that state
-    the opposite; it is enough if one of the two claims names the other.
+    An ambiguous sentence ("%" can mean percent or points) has `readings`, each with relations in addition to the
+    common relations; the sentence counts as supported if it is true under one reading. `untested` is the part of the
+    sentence that no cell measures, so the sentence is never fully supported; `against` is another contradiction in the
+    paper, such as another sentence or a missing number. `contradicts` is a list of claims of other papers, as
+    `paper/id`, that state the opposite; it is enough if one of the two claims lists the other.
     """
 
     id: Id
@@ -184,7 +207,8 @@ class Claim(Checked):
     def parts(self) -> dict[str, tuple[Relation, ...]]:
         """Return the relations between single expressions by reading.
 
-        The name of the reading is "" if there is only one.
+        Returns:
+            A dict from readings to relations; the key is "" if there is only one reading.
         """
         parts = {}
         for name, reading in (self.readings or {"": ()}).items():
@@ -193,7 +217,11 @@ class Claim(Checked):
         return parts
 
     def replace_relations(self, change: Callable[[Relation], Iterable[Relation]]) -> "Claim":
-        """Replace each relation by the relations that `change` returns."""
+        """Replace the relations of the claim.
+
+        Args:
+            change: a function that returns the new relations of a relation.
+        """
 
         def new(relations: Iterable[Relation]) -> tuple[Relation, ...]:
             return tuple(itertools.chain.from_iterable(map(change, relations)))
@@ -205,7 +233,13 @@ class Claim(Checked):
 def load_claims(file: Path) -> tuple[Claim, ...]:
     """Load the claims of `papers/<paper>/claims.yaml`.
 
-    The names are as written. Returns an empty tuple if the file does not exist.
+    The names of cells are not resolved.
+
+    Args:
+        file: the path of claims.yaml.
+
+    Returns:
+        The claims; empty if the file does not exist.
     """
     claims = tuple(claim.replace_relations(Relation.each) for claim in checked_entries(file, Claim))
     for claim in claims:
@@ -214,12 +248,16 @@ def load_claims(file: Path) -> tuple[Claim, ...]:
 
 
 def contradictions(claims: Iterable[Claim]) -> dict[str, tuple[str, ...]]:
-    """Return the claims that each claim contradicts, in both directions.
+    """Return the contradictions between claims, in both directions.
 
-    The keys and values are names of claims.
+    Args:
+        claims: the claims of all papers.
+
+    Returns:
+        A dict from the name of a claim to the names of the claims that it contradicts.
 
     Raises:
-        BadInput: if a claim names a claim that does not exist or is of the same paper.
+        BadInput: if a claim lists a claim of the same paper or a claim that does not exist.
     """
     by_name = {claim.name: claim for claim in claims}
     found: dict[str, dict[str, None]] = {}

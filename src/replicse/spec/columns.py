@@ -71,7 +71,7 @@ SHORT = BeforeValidator(_reducer, json_schema_input_type=Text | dict[Text, Any])
 class Over(Checked):
     """The statistic over the jobs of a search, then over seeds.
 
-    A search needs `jobs`.
+    `jobs` is required for a search.
     """
 
     jobs: Annotated[Reducer, SHORT] | None = None
@@ -81,7 +81,7 @@ class Over(Checked):
     @classmethod
     def _is_a_number(cls, value: Reducer) -> Reducer:
         if value.statistic in ("argmax", "best_by"):
-            raise ValueError(f"a statistic of numbers; {value.statistic} is taken over jobs")
+            raise ValueError(f"a statistic of numbers; {value.statistic} is only for over.jobs")
         return value
 
 
@@ -97,12 +97,19 @@ class Subtrahend(Checked):
     row: Text | None = None
 
     def cell(self, row: str) -> CellId:
-        """Return the cell that is subtracted in a row."""
+        """Return the cell to subtract in a row.
+
+        Args:
+            row: the id of the row, used if no row is specified.
+        """
         return CellId(self.item, self.row or row, self.column, self.metric)
 
 
 class _Column(Checked):
-    """The keys of every kind of column; `metric` is the table's by default."""
+    """The keys of every kind of column.
+
+    The default of `metric` is the metric of the table.
+    """
 
     id: ColumnId
     label: str = ""
@@ -118,7 +125,7 @@ def _kind_may_be_left_out(schema: dict[str, Any]) -> None:
 class Score(_Column):
     """A number of an evaluation.
 
-    Rows may specify the path if the column does not.
+    Rows can specify the path if the column does not.
     """
 
     model_config = ConfigDict(json_schema_extra=_kind_may_be_left_out)
@@ -154,7 +161,8 @@ class TextColumn(_Column):
 class Derived(_Column):
     """A number computed from other columns for each seed.
 
-    The formula names columns, as in `({sst} + {paraphrase}) / 2`, or columns of another row: `{avg} - {unsup/avg}`.
+    The formula contains names of columns, as in `({sst} + {paraphrase}) / 2`, or columns of another row, as in
+    `{avg} - {unsup/avg}`.
     """
 
     metric_path: ClassVar[str] = ""
@@ -169,7 +177,7 @@ class Derived(_Column):
 
     @cached_property
     def reads(self) -> dict[str, tuple[str, str]]:
-        """Return the row and column of each name in the formula.
+        """Return a dict from names in the formula to rows and columns.
 
         The row is empty if it is the row of the cell.
         """
@@ -181,7 +189,7 @@ class Derived(_Column):
         if not self.parsed.names:
             raise ValueError("a formula with at least one {column}")
         if self.over.jobs is not None:
-            raise ValueError("a formula without over.jobs: its columns say what is taken over jobs")
+            raise ValueError("a formula without over.jobs; set over.jobs in the columns of the formula")
         return self
 
 
@@ -189,16 +197,22 @@ AnyColumn = Score | Difference | TextColumn | Derived
 
 
 def selection_column(column: AnyColumn) -> str | None:
-    """Return the id of the column by which a job of a search is selected.
+    """Return the column used to select a job of a search.
 
-    Returns None without `best_by`.
+    Args:
+        column: a column of a search.
+
+    Returns:
+        The id of the other column; None without `best_by`.
     """
     return column.over.jobs.by if column.over and column.over.jobs else None
 
 
 def _kind(value: object) -> object:
     """Set the default kind of a column, `score`."""
-    return {"kind": "score", **value} if isinstance(value, Mapping) and "kind" not in value else value
+    if isinstance(value, Mapping) and "kind" not in value:
+        return {"kind": "score", **value}
+    return value
 
 
 Column = Annotated[Annotated[AnyColumn, Field(discriminator="kind")], BeforeValidator(_kind)]

@@ -33,11 +33,16 @@ Seed = Annotated[Whole, BeforeValidator(_seed), Field(ge=0, lt=2**64)]
 def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
     """Return the `papers` of a config for items and complete papers.
 
-    An item is `paper/item` or `paper_item`.
+    Args:
+        items: a list of `paper/item`, `paper_item` or `paper`.
+
+    Returns:
+        A dict from papers to "all" or a list of items.
     """
     papers: dict[str, str | list[str]] = {}
     for item in items:
-        paper, mark, name = item.partition("/" if "/" in item else "_")
+        separator = "/" if "/" in item else "_"
+        paper, mark, name = item.partition(separator)
         if not mark:
             papers[paper] = "all"
         elif isinstance(names := papers.setdefault(paper, []), list):
@@ -61,7 +66,7 @@ Papers = Annotated[
 class DataChoice(Checked):
     """The source of data.
 
-    The default is the source of the scale, with REPLICSE_DATA as local root.
+    Default: the source of the scale, with REPLICSE_DATA as local root.
     """
 
     source: Literal["embedded", "local", "hub"] | None = None
@@ -69,7 +74,7 @@ class DataChoice(Checked):
 
 
 class Plugins(Checked):
-    """Files or folders of the workspace that register entries.
+    """Plug-ins: files or folders of the workspace.
 
     `replicse.registry.plugins` loads them.
     """
@@ -94,11 +99,11 @@ class OwnRow(Checked):
 class Config(Plugins):
     """The config of a study.
 
-    `adjudicate` names items of which all protocols are run. `rows` selects rows of an item, or adds the user's rows:
-    then only the user's rows are run, next to the reported numbers. `crossed` names rows of items that are also run
-    with every seed on the backbone of every seed. `precision` replaces the scale's precision of training. `corpora` and
-    `sets` are added to the corpora and sets of papers. `folders` maps encoders of the hub to folders,
-    absolute or relative to the workspace.
+    `adjudicate` lists items of which all protocols are run. `rows` selects rows of an item, or adds the user's rows:
+    then only the user's rows are run, next to the reported numbers. `crossed` lists rows of items that are also run
+    with every seed on the backbone of every seed. `precision` replaces the scale's precision of training. `corpora`
+    and `sets` are used in addition to the corpora and evaluation datasets of papers. `folders` is a dict from encoders
+    of the hub to folders, absolute or relative to the workspace.
     """
 
     scale: Id
@@ -114,25 +119,41 @@ class Config(Plugins):
     folders: dict[Text, Text] | None = None
 
     def whole(self) -> dict[str, Any]:
-        """Return plain data with every key.
+        """Return a dict with every key.
 
-        The data replace all of config.yaml when merged over it.
+        Merged over config.yaml, it replaces all values.
         """
         return self.model_dump(mode="json", by_alias=True)
 
     def adjudicates(self, item: str) -> bool:
-        """Return whether the protocols of an item are run."""
+        """Return whether all protocols of an item are run.
+
+        Args:
+            item: the item, `paper/item`.
+        """
         return self.adjudicate == "all" or item in (self.adjudicate or ())
 
     def holds(self, item: str) -> bool:
-        """Return whether the study contains an item `paper/item`."""
+        """Return whether the study contains an item.
+
+        Args:
+            item: the item, `paper/item`.
+        """
         paper, _, name = item.partition("/")
-        wanted = "all" if self.papers == "all" else self.papers.get(paper, ())
+        if self.papers == "all":
+            return True
+        wanted = self.papers.get(paper, ())
         return wanted == "all" or name in wanted
 
     def settings_of_item(self, item: str) -> dict[str, Any]:
-        """Return the settings that change the result of an item, as plain data."""
-        rows = self.model_dump(mode="json", include={"rows"})["rows"].get(item) if self.rows else None
+        """Return the settings that change the result of an item, as a dict.
+
+        Args:
+            item: the item, `paper/item`.
+        """
+        rows = None
+        if self.rows:
+            rows = self.model_dump(mode="json", include={"rows"})["rows"].get(item)
         return {
             "scale": self.scale,
             "seeds": self.seeds,
@@ -144,31 +165,39 @@ class Config(Plugins):
         }
 
     def of_items(self, items: Iterable[str]) -> "Config":
-        """Return the config with only some items."""
+        """Return the config with a subset of the items.
+
+        Args:
+            items: a list of `paper/item` or `paper`.
+        """
         papers: dict[str, Names] = {}
         for paper, names in by_paper(items).items():
             papers[paper] = "all" if names == "all" else tuple(names)
         return self.replace(papers=papers)
 
     def names(self, item: str) -> bool:
-        """Return whether the config names an item, not only `all` items."""
+        """Return whether the config lists an item explicitly, not with `all`.
+
+        Args:
+            item: the item, `paper/item`.
+        """
         listed = self.papers != "all" and self.papers.get(item.partition("/")[0], "all") != "all"
         adjudicated = self.adjudicate != "all" and self.adjudicates(item)
         return listed or adjudicated or item in (self.rows or ()) or item in (self.crossed or ())
 
 
 def checked_config(values: object, file: str) -> Config:
-    """Check plain data and return them as a config.
+    """Validate a dict as a config.
 
     Args:
-        values: the plain data.
-        file: the file that errors name.
+        values: the dict.
+        file: the file in error messages.
 
     Raises:
-        BadInput: names file, key and value of a mistake.
+        BadInput: if the config is not valid; the error names file, key and value.
     """
     if isinstance(values, Mapping) and values.get("corpora"):
-        # A plug-in may define the format of a corpus.
+        # A plug-in can define the format of a corpus.
         use_all_plugins(_plugins(values, file))
     config = Config.of(values, file)
     if len(set(config.seeds)) < len(config.seeds):
@@ -185,13 +214,13 @@ def read_config(
     """Merge config files in order, as Snakemake does.
 
     Args:
-        files: YAML or JSON files; a later file overrides.
-        scale: overrides the scale.
-        seeds: overrides the seeds: how many, from 0.
-        settings: YAML by key, as in Snakemake's `--config key=value`; overrides the files.
+        files: YAML or JSON files; a later file overrides earlier files.
+        scale: overrides the scale. Default: None.
+        seeds: overrides the seeds by this number of seeds, from 0. Default: None.
+        settings: YAML by key, as in Snakemake's `--config key=value`; overrides the files. Default: None.
 
     Returns:
-        The config as plain data.
+        The config as a dict.
 
     Raises:
         BadInput: if a file or a setting is not valid.
@@ -199,16 +228,18 @@ def read_config(
     config: dict[str, Any] = {}
     for file in files:
         if file == SHIPPED:
-            check_there(file, "go to a folder with a study, or make one with replicse init")
+            check_there(file, "go to a folder with a study, or create one with replicse init")
         document = read_json(file) if file.suffix == ".json" else read_yaml(file)
         if not isinstance(document, dict):
-            raise BadInput(f"{file}: the document is no mapping of keys, such as scale: micro")
+            raise BadInput(f"{file}: expected a mapping from keys to values, such as scale: micro")
         config = merge_layers(config, document)
     for key, text in (settings or {}).items():
         try:
             config = merge_layers(config, {key: yaml.safe_load(text)})
         except (yaml.YAMLError, ValueError):  # YAML raises ValueError for an invalid date
-            raise BadInput(f"--config {key}={text}: no value of YAML, as in seeds=[0,1]") from None
+            raise BadInput(
+                f"--config {key}={text}: not valid YAML; expected a value such as seeds=[0,1]"
+            ) from None
     if scale is not None:
         config["scale"] = scale
     if seeds is not None:
@@ -218,15 +249,22 @@ def read_config(
 
 def _plugins(values: object, file: str) -> tuple[str, ...]:
     """Return the plug-ins of a config without checking other keys."""
-    named = {"plugins": values["plugins"]} if isinstance(values, Mapping) and "plugins" in values else {}
-    return Plugins.of(named, file).plugins
+    if not isinstance(values, Mapping) or "plugins" not in values:
+        return ()
+    return Plugins.of({"plugins": values["plugins"]}, file).plugins
 
 
 def use_all_plugins(plugins: Iterable[str] = (), workflow: Path | None = None) -> None:
     """Load all plug-ins, and the methods of papers.
 
-    Plug-ins are from installed packages, from config.yaml in this folder, and from `plugins`. Papers are from the
-    workflow and from the workspace.
+    Plug-ins are loaded from installed packages, from config.yaml in this folder, and from `plugins`; methods from the
+    papers of the workflow and of the workspace.
+
+    Args:
+        plugins: the plug-ins of a config. Default: empty.
+        workflow: the folder of papers and scales. Default: the workflow of this process.
     """
-    workspace = _plugins(read_config([SHIPPED]), str(SHIPPED)) if SHIPPED.is_file() else ()
+    workspace: tuple[str, ...] = ()
+    if SHIPPED.is_file():
+        workspace = _plugins(read_config([SHIPPED]), str(SHIPPED))
     use_plugins([*installed_plugins(), *workspace, *plugins], workflow)

@@ -1,6 +1,6 @@
 """Corresponding cells of two papers.
 
-They are found in the tables that report differences.
+They are computed from tables with differences.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,18 +12,25 @@ from replicse.spec.tables import Item, Row
 
 
 def counterparts(papers: Mapping[str, Paper]) -> dict[CellId, CellId]:
-    """Return the corresponding cell of the other paper, by cell.
+    """Return the corresponding cells of papers.
 
-    Contains each cell that a paper compares with another paper.
+    Args:
+        papers: a dict from keys to papers.
+
+    Returns:
+        A dict from each cell that a paper compares with another paper to the cell of the other paper.
     """
     return {cell: other for _, cell, other in differences(papers)}
 
 
 def differences(papers: Mapping[str, Paper]) -> Iterator[tuple[CellId, CellId, CellId]]:
-    """Yield every cell that reports a difference, with minuend and subtrahend.
+    """Yield every cell with a difference, its minuend and its subtrahend.
 
-    A difference column reports minuend - subtrahend. The column names the subtrahend; the minuend is the paper's cell
-    of the same row with the same metric path, in the same item if possible, else in another item.
+    A difference column reports minuend - subtrahend. The column specifies the subtrahend; the minuend is the paper's
+    cell of the same row with the same metric path, in the same item if possible, or else in another item.
+
+    Args:
+        papers: a dict from keys to papers.
     """
     for paper in papers.values():
         for item in paper.items.values():

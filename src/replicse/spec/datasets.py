@@ -18,25 +18,29 @@ from replicse.registry.suites import groups, is_metric, known_paths
 
 def _path(value: str) -> str:
     if not is_metric(value):
-        raise ValueError(f"a metric path that some suite yields{nearest(value, known_paths())}")
+        raise ValueError(f"a metric path of a suite{nearest(value, known_paths())}")
     return value
 
 
 def _counted(value: str) -> str:
     if not value.startswith("data/"):
-        raise ValueError("a metric path below data/, which is counted on the data")
+        raise ValueError("a metric path below data/")
     return value
 
 
 def _pattern(value: str) -> str:
     if not matching(value):
-        raise ValueError(f"a pattern of metric paths that some suite yields{nearest(value, known_paths())}")
+        raise ValueError(f"a pattern for metric paths of a suite{nearest(value, known_paths())}")
     return value
 
 
 @cache
 def matching(pattern: str) -> tuple[str, ...]:
-    """Return the metric paths that match a pattern."""
+    """Return the metric paths for a pattern.
+
+    Args:
+        pattern: a string such as "sts/*/all".
+    """
     return tuple(path for path in known_paths() if fnmatchcase(path, pattern))
 
 
@@ -75,7 +79,7 @@ class TaskAverage(Checked):
     def _has_its_parts(self) -> Self:
         count = len(self.paths)
         if count != self.parts:
-            raise ValueError(f"{count} parts, as many paths as {' and '.join(self.patterns)} stands for")
+            raise ValueError(f"{count} parts, the number of paths that match {' and '.join(self.patterns)}")
         return self
 
 
@@ -87,11 +91,11 @@ class ShareOf(Checked):
 
 
 class Datasets(Checked):
-    """The document of datasets.yaml.
+    """The content of datasets.yaml.
 
-    `sizes` are numbers of rows, by file if a dataset has several files. `tokens` is the approximate number of tokens of
-    a suite of long texts, in total or by set. `averages` are the parts of averages, `same` groups of metric paths with
-    the same number, `percentages` the possible bases of percentages.
+    `sizes` are dataset sizes in rows, by file if a dataset has several files. `tokens` is the approximate number of
+    tokens of a suite of long texts, in total or by set. `averages` are the parts of averages, `same` groups of metric
+    paths with the same number, `percentages` the possible bases of percentages.
     """
 
     sizes: dict[CountedPath, Count | Annotated[dict[Text, Count], Field(min_length=1)]]
@@ -101,16 +105,20 @@ class Datasets(Checked):
     percentages: dict[PathPattern, Annotated[tuple[ShareOf, ...], Field(min_length=1)]]
 
     def parts(self, path: str) -> dict[str, int]:
-        """Return the sizes of a dataset by file.
+        """Return the sizes of a dataset.
 
-        The name of the file is "" if the dataset has only one file.
+        Args:
+            path: the metric path below `data/`.
+
+        Returns:
+            A dict from files to rows; the key is "" if the dataset has only one file. It is empty for unknown paths.
         """
         size = self.sizes.get(path, {})
         return {"": size} if isinstance(size, int) else size
 
     @cached_property
     def sentences(self) -> dict[str, int]:
-        """Return the number of sentences that each group of suites encodes.
+        """Return the number of encoded sentences of each group of suites.
 
         The number is 0 if the suites do not define it.
         """
@@ -123,35 +131,49 @@ class Datasets(Checked):
         return counts
 
     def _count_rows(self, pattern: str) -> int:
-        """Return the number of rows of all datasets that match a pattern."""
+        """Return the number of rows of all datasets for a pattern."""
         paths = [path for path in self.sizes if fnmatchcase(path, pattern)]
         return sum(sum(self.parts(path).values()) for path in paths)
 
     def readings(self, path: str) -> tuple[ShareOf, ...]:
         """Return the possible bases of a percentage at a path.
 
-        Returns an empty tuple if the path is not a percentage.
+        Args:
+            path: the metric path.
+
+        Returns:
+            The bases; empty if the path is not a percentage.
         """
         return next((entry for name, entry in self.percentages.items() if fnmatchcase(path, name)), ())
 
     def related(self, path: str) -> set[str]:
-        """Return the paths that are related to a path.
+        """Return the paths related to a path.
 
         The related paths have the same number, are averages that contain it, or are the other parts of the averages.
+
+        Args:
+            path: the metric path.
         """
         groups = [{average, *wanted.paths} for average, wanted in self.averages.items()]
         linked = {path}.union(*(group for group in groups if path in group))
         return {self.one_name(name) for name in linked}
 
     def one_name(self, path: str) -> str:
-        """Return the first of all paths with the same number."""
+        """Return the first of all paths with the same number.
+
+        Args:
+            path: the metric path.
+        """
         return next((group[0] for group in self.same if path in group), path)
 
 
 def load_datasets(workflow: Path) -> Datasets:
     """Load datasets.yaml.
 
+    Args:
+        workflow: the folder of papers and scales.
+
     Raises:
-        BadInput: names a mistake.
+        BadInput: if the file is not valid.
     """
     return checked_yaml(workflow / "datasets.yaml", Datasets)

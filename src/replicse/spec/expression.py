@@ -1,4 +1,4 @@
-"""Expressions over numbers.
+"""Arithmetic expressions with names of numbers.
 
 They compute derived columns, numbers of the running text, and the sides of claims.
 """
@@ -45,7 +45,9 @@ def _pareto(alignments: Sequence[float], uniformities: Sequence[float]) -> float
 def _dominance(alignments: Sequence[float], uniformities: Sequence[float], scores: Sequence[float]) -> float:
     rows = list(zip(alignments, uniformities, scores, strict=True))
     higher = [one[2] > other[2] for one, other in itertools.permutations(rows, 2) if _dominates(one, other)]
-    return 100 * sum(higher) / len(higher) if higher else math.nan
+    if not higher:
+        return math.nan
+    return 100 * sum(higher) / len(higher)
 
 
 def _dominates(one: Sequence[float], other: Sequence[float]) -> bool:
@@ -62,7 +64,7 @@ def _head(column: Sequence[str]) -> str:
 
 
 def _wins_words(one: Sequence[str], other: Sequence[str]) -> str:
-    """Describe `wins`: it counts rows for two columns, columns for two rows."""
+    """Describe `wins`, which compares columns by row or rows by column."""
     if _head(one) != _head(other):
         return f"% of rows of {_item(one)} where {_head(one)} is above {_head(other)}"
     first, second = (column[0].split("/")[2] for column in (one, other))
@@ -91,10 +93,10 @@ class Expression:
     row in which this row also has the higher score (SimCSE section 7).
 
     Args:
-        text: the expression.
+        text: the expression, such as "({sst} + {paraphrase}) / 2".
 
     Raises:
-        ValueError: if it is not an expression; the error names the expected form.
+        ValueError: if the text is not an expression; the error describes the expected form.
     """
 
     def __init__(self, text: str) -> None:
@@ -111,10 +113,13 @@ class Expression:
             raise ValueError(EXPECTED) from None
 
     def __call__(self, values: Mapping[str, float]) -> float:
-        """Compute the expression for values by name.
+        """Compute the expression.
+
+        Args:
+            values: a dict from names to numbers.
 
         Raises:
-            ZeroDivisionError: if it divides by zero.
+            ZeroDivisionError: if the expression divides by zero.
         """
         if self.single:
             return values[self.names[0]]
@@ -133,9 +138,9 @@ class Expression:
 
     @property
     def compares_rows(self) -> bool:
-        """Return whether it compares rows.
+        """Return whether the expression compares rows.
 
-        The rows must have the same order in each column.
+        Each column should have the same order of rows.
         """
         return self._function in ROWS
 
@@ -155,18 +160,21 @@ class Expression:
         return True
 
     def replace_names(self, change: Callable[[str], str]) -> "Expression":
-        """Return the expression with each name replaced by `change(name)`.
+        """Return the expression with other names.
 
-        The braces are replaced as well.
+        Args:
+            change: a function that returns the string for a name; it replaces the braces too.
         """
         return Expression(NAME.sub(lambda match: change(match[1]), self.text))
 
     def rounding_error(self, values: Mapping[str, float], halves: Mapping[str, float]) -> float:
-        """Return the largest error of the result from rounding the numbers.
-
-        Each number is rounded by at most its entry in `halves`.
+        """Compute the largest error of the result from rounding the numbers.
 
         The result is assumed to be monotonic in each number within the rounding. Comparisons of rows have no error.
+
+        Args:
+            values: a dict from names to numbers.
+            halves: a dict from names to the largest rounding error of each number.
         """
         if self.compares_rows:
             return 0.0

@@ -1,4 +1,4 @@
-"""Merge layers of data, and find the files that plain data name.
+"""Merge layers of dicts and models; list the files in dicts.
 
 For example, the layer of a row is merged over the layer of a table.
 """
@@ -16,9 +16,16 @@ WHOLE = ("init", "head")
 
 
 def merge_layers(base: Layer, override: Any) -> Layer:
-    """Merge the keys that `override` sets into `base`.
+    """Merge the keys of `override` into `base`.
 
     Dicts and models are merged, other values are replaced.
+
+    Args:
+        base: a dict or a model.
+        override: a dict or a model of the same kind.
+
+    Returns:
+        A new dict or model of the kind of `base`.
     """
     old, new = _entries(base), _entries(override)
     changed = {key: _merge_value(key, old.get(key), value) for key, value in new.items()}
@@ -27,18 +34,24 @@ def merge_layers(base: Layer, override: Any) -> Layer:
 
 
 def _merge_value(key: str, old: Any, new: Any) -> Any:
-    alike = isinstance(new, Mapping) and isinstance(old, Mapping)
-    alike = alike or (isinstance(new, Checked) and isinstance(old, type(new)))
-    return merge_layers(old, new) if alike and key not in WHOLE and not isinstance(new, Entry) else new
+    if key in WHOLE or isinstance(new, Entry):
+        return new
+    are_dicts = isinstance(new, Mapping) and isinstance(old, Mapping)
+    are_models = isinstance(new, Checked) and isinstance(old, type(new))
+    return merge_layers(old, new) if are_dicts or are_models else new
 
 
 def _entries(layer: Any) -> dict[str, Any]:
-    """Return the keys and values that a layer sets, without defaults."""
+    """Return a dict of the keys in a layer, without defaults."""
     return layer.entries() if isinstance(layer, Checked) else dict(layer)
 
 
 def mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield every dict in plain data, outer dicts first."""
+    """Yield every dict in nested dicts and lists, outer dicts first.
+
+    Args:
+        value: JSON-like data.
+    """
     if isinstance(value, Mapping):
         yield value
         value = list(value.values())
@@ -48,28 +61,32 @@ def mappings(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def named_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the files of the data root that dicts name, sorted.
+    """Return the files of the data root in dicts, sorted.
 
-    Parts of datasets of the hub are not included.
+    Parts of hub datasets are not included.
+
+    Args:
+        values: dicts, such as the recipes of corpora.
     """
     files: set[str] = set()
     for recipe in values:
         if "path" in recipe or _is_in_workspace(recipe):
             continue
         for key in ("file", "files", "vocabulary"):
-            named = recipe.get(key)
-            files.update([named] if isinstance(named, str) else named or ())
+            named = recipe.get(key) or ()
+            files.update([named] if isinstance(named, str) else named)
     return sorted(files - {""})
 
 
 def workspace_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the files of the working directory that dicts name, sorted.
+    """Return the files of the working directory in dicts, sorted.
 
-    Only dicts that describe a corpus are used.
+    Args:
+        values: dicts; only descriptions of a corpus are used.
     """
     return sorted({recipe["file"] for recipe in values if _is_in_workspace(recipe)})
 
 
 def _is_in_workspace(recipe: Mapping[str, Any]) -> bool:
-    """Return whether plain data describe a corpus of the working directory."""
+    """Return whether a dict describes a corpus of the working directory."""
     return getattr(CorpusFormat.known().get(str(recipe.get("format"))), "in_workspace", False)

@@ -22,9 +22,8 @@ def _commit(commit: str) -> str:
 class Pin(Checked):
     """The commit of an artefact, and the place that documents the commit.
 
-    The commit is None if it is not known yet.
-
-    An abbreviated commit cannot be downloaded: `replicse fetch --pin` completes it.
+    The commit is None if it is not known yet. An abbreviated commit cannot be downloaded: `replicse fetch --pin`
+    completes it.
     """
 
     commit: Annotated[Text, AfterValidator(_commit)] | None
@@ -45,21 +44,32 @@ class Lock(Checked):
     def revision(self, hub_id: str) -> str | None:
         """Return the commit of a model or a dataset.
 
-        Returns None if the full commit is not known.
+        Args:
+            hub_id: the id of the repository, such as "bert-base-uncased".
+
+        Returns:
+            The commit; None if the full commit is not known.
         """
         pin = self.models.get(hub_id) or self.datasets.get(hub_id)
         return pin.commit if pin and pin.complete else None
 
     def unpinned(self, hub_ids: Iterable[str]) -> list[str]:
-        """Return the artefacts without a commit, in order, without duplicates."""
+        """Return the artefacts without a commit, in order, without duplicates.
+
+        Args:
+            hub_ids: the ids of repositories.
+        """
         return [name for name in dict.fromkeys(hub_ids) if self.revision(name) is None]
 
 
 def load_lock(workflow: Path) -> Lock:
     """Load the lock of a workflow; pins of the workspace override it.
 
+    Args:
+        workflow: the folder of papers and scales.
+
     Raises:
-        BadInput: names a mistake.
+        BadInput: if a lock file is not valid.
     """
     locks = [Lock.of(read_yaml(path), str(path)) for path in looked_up(Path(workflow), LOCK)]
     models: dict[str, Pin] = {}

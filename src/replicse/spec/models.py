@@ -34,7 +34,7 @@ PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence, one for each doma
 class Recipe(RunSpec):
     """A named template of runs.
 
-    `like` names the recipe that it extends, as `recipe` or `paper/recipe`.
+    `like` is the recipe that it extends, as `recipe` or `paper/recipe`.
     """
 
     like: Text | None = None
@@ -80,9 +80,13 @@ SECTIONS: dict[str, type[Checked]] = {
 
 
 def run_path_problem(path: str) -> str:
-    """Return the problem of a path into a run.
+    """Check a path into a run.
 
-    A path is `section.key` or `terms.TERM.key`. Returns an empty string if the path is valid.
+    Args:
+        path: `section.key` or `terms.TERM.key`.
+
+    Returns:
+        The expected form with a suggestion; an empty string if the path is valid.
     """
     section, *rest = path.split(".")
     if section == "terms" and len(rest) == 2:
@@ -93,13 +97,20 @@ def run_path_problem(path: str) -> str:
             return ""
         return f"section.key or terms.TERM.key{nearest(rest[-1], names)}"
     paths = [f"{name}.{key}" for name, kind in SECTIONS.items() for key in kind.model_fields]
-    return "" if path in paths else f"section.key or terms.TERM.key of a run{nearest(path, paths)}"
+    if path in paths:
+        return ""
+    return f"section.key or terms.TERM.key of a run{nearest(path, paths)}"
 
 
 def run_value_problem(path: str, value: Any) -> str:
-    """Return the problem of a path into a run or of a value.
+    """Check a path into a run and a value.
 
-    Returns an empty string if both are valid.
+    Args:
+        path: `section.key` or `terms.TERM.key`.
+        value: the value at the path.
+
+    Returns:
+        The problem; an empty string if both are valid.
     """
     wrong = run_path_problem(path)
     if wrong:
@@ -125,7 +136,7 @@ Grid = Annotated[dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]], Aft
 class Domain(Checked):
     """The domain of a random number.
 
-    The domain is uniform or log-uniform between two bounds, or a choice of values.
+    The domain is uniform or log-uniform between two bounds, or a list of values.
     """
 
     uniform: tuple[Number, Number] | None = None
@@ -146,14 +157,19 @@ class Domain(Checked):
         return self.uniform or self.log_uniform or self.choice or ()
 
     def at(self, place: float) -> Any:
-        """Return the value at a position in [0, 1).
+        """Compute the value at a position in the domain.
 
         Numbers are rounded to three digits, so that names of runs are readable.
+
+        Args:
+            place: the position in [0, 1).
         """
         if self.choice:
             return self.choice[int(place * len(self.choice))]
         low, high = self.ends
-        number = low * (high / low) ** place if self.log_uniform else low + (high - low) * place
+        number = low + (high - low) * place
+        if self.log_uniform:
+            number = low * (high / low) ** place
         return float(format(number, ".3g"))
 
 
@@ -167,8 +183,8 @@ class Draw(Checked):
 
     The keys of the domains are paths into the run.
 
-    It equals scipy.stats.qmc.Halton without scrambling. It is computed here because importing scipy.stats takes as long
-    as compiling a study, and because the name of a run must not change with a library.
+    The sequence equals scipy.stats.qmc.Halton without scrambling. It is computed here because importing scipy.stats
+    takes as long as compiling a study, and because the name of a run should not change with a library.
     """
 
     jobs: Count
@@ -178,10 +194,13 @@ class Draw(Checked):
     ]
 
     def list_values(self, most: int | None = None) -> list[dict[str, Any]]:
-        """Return the values of each job by path.
+        """Create the values of each job by path.
 
         Args:
-            most: the maximum number of jobs; default: all. The values of a job do not depend on it.
+            most: the maximum number of jobs; the values of a job do not depend on it. Default: all jobs.
+
+        Returns:
+            A list with a dict from paths to values for each job.
         """
         generator = random.Random(self.seed)
         shifts = [generator.random() for _ in self.domains]
@@ -209,8 +228,8 @@ class EncoderRequest(Checked):
 
     The source is a recipe whose runs are trained (`use`), a backbone, a released checkpoint, word vectors, or a user's
     encoder at every scale: a `folder`, absolute or relative to the workspace, or a `hub` id (`name/model[@revision]`).
-    A user's encoder has the pooling that its library uses unless `pooling` is specified. The request is resolved to an
-    `Encoder` for each seed, and for each job of a search.
+    A user's encoder has the default pooling of its library unless `pooling` is specified. The request is resolved to
+    an `Encoder` for each seed, and for each job of a search.
 
     `grid` trains a run for every combination of values, `draw` for each job of a random search; their keys are paths
     into the run.
@@ -244,7 +263,7 @@ class EncoderRequest(Checked):
 
 
 class PlannedRequest(EncoderRequest):
-    """A request with the fields that the compiler sets.
+    """A request with fields for the compiler.
 
     `stages` contains the changes of a protocol in the runs of a chain, by recipe; `backbone_seed` is the seed of the
     backbone if it differs from the seed of the run.
@@ -257,10 +276,8 @@ class PlannedRequest(EncoderRequest):
 class EncoderSource(Checked):
     """The source of an encoder.
 
-    A source is a run, a released artefact, a folder, word vectors, or counts of the data.
-
-    `vectors` is the name of word vectors in the scale, `words` their definition; `data: counts` means numbers that need
-    no encoder.
+    A source is a run, a released artefact, a folder, word vectors, or counts of the data. `vectors` is the name of
+    word vectors in the scale, `words` their definition; `data: counts` means numbers that do not depend on an encoder.
     """
 
     run: Text | None = None
@@ -292,7 +309,7 @@ class Encoder(Checked):
     engine: Engine = "auto"
 
     def corpora(self) -> tuple[Checked, ...]:
-        """Return the parts that may name files.
+        """Return the parts with names of files.
 
         The parts are the corpus of a post-processing, and word vectors.
         """

@@ -1,4 +1,4 @@
-"""Papers as data.
+"""Load papers.
 
 A paper has tables and figures, recipes of runs, claims, protocols, and reported numbers.
 """
@@ -43,8 +43,8 @@ class About(Checked):
 
     Papers are sorted by year and key; `first` marks the paper that the others build on. `order` is the order of the
     items, `elsewhere` the names of other places with reported numbers. `precision` is the precision of training, if
-    code or text states it; `poolers` are the names of poolings in the evaluation script; `coverage` is a sentence
-    for the report on numbers of the paper that are not transcribed.
+    code or text states it; `poolers` are the names of poolings in the evaluation script; `coverage` is a sentence for
+    the report on numbers of the paper that are not transcribed.
     """
 
     title: Text
@@ -81,14 +81,14 @@ class Corpora(Checked):
 
 
 class Sets(Checked):
-    """The evaluation sets of a paper."""
+    """The evaluation datasets of a paper."""
 
     sets: dict[SetName, EvaluationSet]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: the data in a folder."""
+    """A paper, loaded from a folder."""
 
     key: str
     folder: Path
@@ -108,11 +108,13 @@ class Paper:
 
     @cached_property
     def deviations(self) -> dict[str, str]:
-        """Return the sections of deviations.md by their second-level headings."""
+        """Return a dict from headings of deviations.md to sections."""
         path = self.folder / "deviations.md"
+        if not path.exists():
+            return {}
         sections: dict[str, list[str]] = {}
         current: list[str] = []
-        for line in read_text(path).splitlines() if path.exists() else ():
+        for line in read_text(path).splitlines():
             if line.startswith("## "):
                 current = sections.setdefault(line[3:].strip(), [])
             else:
@@ -123,15 +125,21 @@ class Paper:
 def load_paper(folder: Path) -> Paper:
     """Load the paper in a folder.
 
+    Args:
+        folder: the folder, whose name is the key of the paper.
+
+    Returns:
+        The paper.
+
     Raises:
-        BadInput: names file, row and key of the first mistake.
+        BadInput: if a file is not valid; the error names file, row and key.
     """
     if not PAPER_KEY.fullmatch(folder.name):
         raise BadInput(
             f'{folder}: the key "{folder.name}" is a folder\'s name; use small letters and digits only'
         )
     for path in sorted({*folder.glob("[!.]*.y*ml")} - {*map(folder.joinpath, FILES)}):
-        raise BadInput(f"{path}: no file of a paper{nearest(path.name, FILES)}")
+        raise BadInput(f"{path}: not a file of a paper{nearest(path.name, FILES)}")
     about = checked_yaml(folder / "paper.yaml", About)
     recipes, claims = _recipes(folder / "recipes.yaml"), load_claims(folder / "claims.yaml")
     reported = read_reported(folder / "reported.csv")
@@ -139,7 +147,7 @@ def load_paper(folder: Path) -> Paper:
     for path in sorted((folder / "tables").glob("[!.]*.y*ml")):
         if not ITEM_NAME.fullmatch(path.name.removesuffix(".yaml")) or path.stem == TEXT_ITEM:
             raise BadInput(
-                f'{path}: the name is no item; use letters, digits and dashes, not "text", then .yaml'
+                f'{path}: the file name is not valid; use letters, digits and dashes, not "text", then .yaml'
             )
         items[path.stem] = load_item(path, folder.name)
     check_names(f"{folder / 'paper.yaml'}: order", about.order, items)
@@ -177,13 +185,14 @@ def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]
 
     Args:
         workflow: the folder of papers and scales.
-        plugins: plug-ins of the config, in addition to the plug-ins that are installed or in the workspace.
+        plugins: plug-ins of the config, in addition to installed plug-ins and plug-ins of the workspace. Default:
+            empty.
 
     Returns:
-        The papers by key, sorted.
+        A dict from keys to papers, sorted.
 
     Raises:
-        BadInput: if a paper is not valid or lacks paper.yaml.
+        BadInput: if a paper is not valid or paper.yaml does not exist.
     """
     use_all_plugins(plugins, workflow)
     for file in looked_up(workflow, "papers/*/*"):
@@ -200,7 +209,7 @@ def _recipes(file: Path) -> dict[str, Recipe]:
         return {}
     document = read_yaml(file)
     if not isinstance(document, Mapping):
-        raise BadInput(f"{file}: the document is no mapping; give every recipe a name")
+        raise BadInput(f"{file}: expected a mapping from names to recipes")
     for name in document:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
             raise BadInput(f'{file}: recipe "{name}"; use letters, digits, dots and dashes')
@@ -230,7 +239,7 @@ def _misplaced(paper: Paper) -> Iterator[str]:
         if name in others:
             continue
         if name not in paper.items:
-            yield f'{file}: item "{name}" is no table or figure of the paper{nearest(name, [*paper.items, *others])}'
+            yield f'{file}: item "{name}" is not a table or figure of the paper{nearest(name, [*paper.items, *others])}'
             continue
         item = paper.items[name]
         place = item.place_of(cell)
@@ -249,10 +258,10 @@ def _describe_misplaced(file: Path, cell: CellId, item: Item) -> str:
     problem = f'{file}: {item.name} has a number for "{cell.place}", but {item.file}'
     metrics = sorted(each.metric for each in cells if each.short == cell.short)
     if not metrics:
-        return f"{problem} shows none there{nearest(cell.place, [each.place for each in cells])}"
+        return f"{problem} has no such cell{nearest(cell.place, [each.place for each in cells])}"
     if any(metrics):
-        return f'{problem} has the metric "{" and ".join(metrics)}" there; give this one'
-    return f"{problem} has no metric there; give it setting: {{metric: {cell.metric}}}"
+        return f'{problem} has the metric "{" and ".join(metrics)}" there; use this metric'
+    return f"{problem} has no metric there; add setting: {{metric: {cell.metric}}}"
 
 
 def _check_statistic(printed: Reported, column: AnyColumn, location: str) -> Iterator[str]:
@@ -260,7 +269,7 @@ def _check_statistic(printed: Reported, column: AnyColumn, location: str) -> Ite
     over = Reducer() if column.kind == "text" else column.over.seeds
     if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
         q = "" if printed.q is None else f" {printed.q:g}"
-        yield f"{location} prints a {printed.statistic}{q}; its column takes over seeds the {over.name}"
+        yield f"{location} reports a {printed.statistic}{q}, but its column has the {over.name} over seeds"
 
 
 def _check_range(printed: Reported, column: AnyColumn, path: str, location: str) -> Iterator[str]:
@@ -268,24 +277,31 @@ def _check_range(printed: Reported, column: AnyColumn, path: str, location: str)
     shows_score = column.kind == "score" and (column.over.jobs or Reducer()).statistic != "argmax"
     limits = range_of(path) if shows_score else None
     if limits and printed.number and not limits.holds(printed.number.value):
-        yield f'{location} prints "{printed.value}"; expected {limits}'
+        yield f'{location} is "{printed.value}"; expected {limits}'
 
 
 def printed_in(papers: Mapping[str, Paper], cell: CellId) -> Reported | None:
     """Return the reported number of a cell.
 
-    The cell is in a table, a figure or the running text. Returns None if it has no reported number.
+    Args:
+        papers: a dict from keys to papers.
+        cell: the cell of a table, a figure or the running text.
+
+    Returns:
+        The reported number; None if the cell has no reported number.
     """
     item = papers[cell.paper].items.get(cell.item_name)
     place = item.place_of(cell) if item else None
-    return papers[cell.paper].reported.get(item.printed_at(*place) if item and place else cell)
+    if item and place:
+        cell = item.printed_at(*place)
+    return papers[cell.paper].reported.get(cell)
 
 
 def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
     """Return the reported number of a cell.
 
     Args:
-        papers: the papers by key.
+        papers: a dict from keys to papers.
         item: the item of the cell.
         row: the row.
         column: the column.
@@ -305,9 +321,19 @@ def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCol
 
 
 def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
-    """Return the reported number that a difference subtracts.
+    """Return the reported number subtracted in a difference.
 
-    Returns None for other columns.
+    Args:
+        papers: a dict from keys to papers.
+        item: the item of the cell.
+        row: the row.
+        column: the column.
+
+    Returns:
+        The reported number; None for other columns.
+
+    Raises:
+        BadInput: if the column names an item, row or column that does not exist.
     """
     if column.kind != "difference":
         return None

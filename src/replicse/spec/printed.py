@@ -62,24 +62,32 @@ class Rounded:
         return _exact(self.half_digit)
 
     def text(self, value: Fraction) -> str:
-        """Format another number with as many decimals as this number."""
+        """Format another number with as many decimals as this number.
+
+        Args:
+            value: the other number.
+        """
         unit = 2 * self.half
         decimals = max(0, round(-math.log10(unit)))
         return f"{float(round(value / unit) * unit):.{decimals}f}"
 
     def agrees(self, other: "Rounded") -> bool:
-        """Return whether the coarser of two numbers is a rounding of the other."""
+        """Return whether two numbers are equal within their rounding."""
         return abs(self.exact - other.exact) <= max(self.half, other.half)
 
     def share_of(self, items: int) -> bool:
-        """Return whether this percentage is an integer number of `items`."""
+        """Return whether this percentage is an integer number of items.
+
+        Args:
+            items: the total number of items.
+        """
         nearest_count = round(self.exact * items / 100)
         return abs(Fraction(100 * nearest_count, items) - self.exact) <= self.half
 
 
 @dataclass(frozen=True)
 class PrintedNumber(Rounded):
-    """A number as a paper prints it.
+    """A reported number as a paper formats it.
 
     `sd` is the standard deviation after `±` as a string, or empty.
     """
@@ -106,8 +114,8 @@ class Spread(NamedTuple):
 class Reported(Checked):
     """A reported cell: value as a string, place, note, statistic over runs.
 
-    `statistic` is `single` for one run, the default. `sd` is the published standard deviation over `seeds` runs of one
-    laboratory; only such a spread is used for other cells.
+    `statistic` is `single` by default, the value of one run. `sd` is the published standard deviation over `seeds`
+    runs of one laboratory; only such a spread is used for other cells.
     """
 
     value: str
@@ -126,14 +134,20 @@ class Reported(Checked):
     @property
     def spread(self) -> Spread | None:
         """Return the published spread over seeds; None if it is not published."""
-        return Spread(self.sd, self.seeds - 1) if self.sd and self.seeds and self.seeds > 1 else None
+        if not self.sd or not self.seeds or self.seeds < 2:
+            return None
+        return Spread(self.sd, self.seeds - 1)
 
 
 @cache
 def parse_number(text: str) -> PrintedNumber | None:
-    """Parse a reported number: 82.5, 3e-5, 110M, 1,500, 75.1 ± 0.8.
+    """Parse a reported number.
 
-    Returns None for other strings.
+    Args:
+        text: a string such as "82.5", "3e-5", "110M", "1,500" or "75.1 ± 0.8".
+
+    Returns:
+        The number; None if the string is not a number.
     """
     match = PRINTED.fullmatch(text.strip())
     if not match or not (match["whole"] or match["fraction"]):
@@ -152,14 +166,17 @@ def parse_number(text: str) -> PrintedNumber | None:
 def read_reported(path: Path) -> dict[CellId, Reported]:
     """Load the reported.csv of a paper.
 
-    The optional fields `statistic,q,seeds,sd` after the seven fields of the contract describe the statistic over runs.
-    A value such as 75.11 ± 0.84 is a mean with a standard deviation; it needs the number of seeds.
+    The optional fields `statistic,q,seeds,sd` after the seven required fields describe the statistic over runs. A
+    value such as 75.11 ± 0.84 is a mean with a standard deviation; it requires the number of seeds.
+
+    Args:
+        path: the path of reported.csv; the folder is the key of the paper.
 
     Returns:
-        The reported numbers by cell.
+        A dict from cells to reported numbers.
 
     Raises:
-        BadInput: names the line of a mistake.
+        BadInput: if a line is not valid; the error names the line.
     """
     result: dict[CellId, Reported] = {}
     for line, entry in numbered_rows(path):
@@ -177,13 +194,14 @@ def read_reported(path: Path) -> dict[CellId, Reported]:
 def _reported(entry: dict[str, str], location: str) -> Reported:
     for name in ("item", "row", "column", "source"):
         if not entry[name].strip():
-            wanted = "where the number is printed" if name == "source" else name
-            raise BadInput(f"{location}: {name} is empty; say {wanted}")
+            wanted = "the place of the number" if name == "source" else name
+            raise BadInput(f"{location}: {name} is empty; add {wanted}")
     number = parse_number(entry["value"])
     absent = entry["value"].strip().lower() in ABSENT
     if number is None and entry["metric"] != "text" and not absent:
         raise BadInput(
-            f'{location}: reported value "{entry["value"]}" is not a number; print it as in 82.5, 3e-5, 110M or 1,500'
+            f'{location}: reported value "{entry["value"]}" is not a number such as 82.5, 3e-5, 110M or 1,500;'
+            " correct it, or use the metric text"
         )
     spread = {name: entry[name] for name in SPREAD_FIELDS if entry.get(name)}
     if number and number.sd:
@@ -192,7 +210,7 @@ def _reported(entry: dict[str, str], location: str) -> Reported:
         spread.setdefault("statistic", "mean")
         if "seeds" not in spread:
             raise BadInput(
-                f'{location}: value is "{entry["value"]}"; say in the column seeds over how many runs ± is'
+                f'{location}: value is "{entry["value"]}"; add the number of runs in the column seeds'
             )
     reported = Reported.of(
         {"value": entry["value"], "source": entry["source"], "note": entry["note"], **spread}, location
@@ -203,10 +221,10 @@ def _reported(entry: dict[str, str], location: str) -> Reported:
         )
     if reported.statistic == "single" and (reported.seeds or 1) > 1:
         raise BadInput(
-            f'{location}: statistic is "single", seeds {reported.seeds}; say which statistic of them it is'
+            f'{location}: statistic is "single", seeds {reported.seeds}; expected the statistic over these seeds'
         )
     if reported.statistic != "single" and reported.seeds is None:
         raise BadInput(
-            f'{location}: statistic is "{reported.statistic}"; say in the column seeds of how many runs'
+            f'{location}: statistic is "{reported.statistic}"; add the number of runs in the column seeds'
         )
     return reported

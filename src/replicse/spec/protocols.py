@@ -1,4 +1,4 @@
-"""Protocols: named variants of a paper that differ from the text.
+"""Protocols: named variants of a paper's text.
 
 A variant is a change of a row's request.
 """
@@ -37,10 +37,11 @@ class Change(Vary):
 class Protocol(Checked):
     """A variant of a paper.
 
-    `cells` names the rows that it may explain, by item, or single cells as `row/column`. `evidence` is the place of the
-    difference. `stages` names recipes: their runs in a chain of training are changed; by default the last run, which is
-    evaluated. `as_run` means that the released code runs the variant; the protocol `as-run` combines all such variants.
-    `in_table` names items that show the variant below their rows; other items run it only if they are adjudicated.
+    `cells` is a dict from items to the rows that it can explain, or to single cells as `row/column`. `evidence` is the
+    place of the difference. `stages` lists recipes: their runs in a chain of training are changed; by default the last
+    run, which is evaluated. `as_run` means that the released code uses the variant; the protocol `as-run` combines all
+    such variants. `in_table` lists items that show the variant below their rows; other items run it only if they are
+    adjudicated.
     """
 
     id: Id
@@ -55,13 +56,16 @@ class Protocol(Checked):
     @model_validator(mode="after")
     def _changes_runs(self) -> Self:
         if self.stages and (self.change.checkpoint or self.change.pooling):
-            raise ValueError("stages without checkpoint and pooling, which are of the encoder that is read")
+            raise ValueError("stages without checkpoint and pooling, which change the evaluated encoder")
         return self
 
     def applies(self, item: str, row: str, column: str = "") -> bool:
-        """Return whether the variant may explain a cell of an item.
+        """Return whether the variant can explain a cell of an item.
 
-        Without a column, returns whether it may explain any cell of the row.
+        Args:
+            item: the name of the item.
+            row: the id of the row.
+            column: the id of the column. Default: empty, for any cell of the row.
         """
         named = self.cells.get(item, ())
         if named == "all" or row in named or f"{row}/{column}" in named:
@@ -74,12 +78,13 @@ def load_protocols(
 ) -> tuple[Protocol, ...]:
     """Load the protocols of a paper.
 
-    Returns an empty tuple if the file does not exist.
-
     Args:
-        file: `protocols.yaml`.
-        items: the items of the paper by name.
-        recipes: the names of the recipes.
+        file: the path of `protocols.yaml`.
+        items: a dict from names to items of the paper.
+        recipes: the names of the recipes. Default: empty.
+
+    Returns:
+        The protocols; empty if the file does not exist.
 
     Raises:
         BadInput: if a protocol names an item, row, column or recipe that does not exist.
@@ -89,13 +94,15 @@ def load_protocols(
         if protocol.id in (AS_DESCRIBED, AS_RUN):
             raise BadInput(f'{file}: protocol "{protocol.id}" is a reserved name; choose another id')
         if not protocol.change.model_fields_set:
-            raise BadInput(f"{file}: {protocol.id}.change is empty; a variant changes something")
+            raise BadInput(f"{file}: {protocol.id}.change is empty; add at least one change")
         location = f"{file}: {protocol.id}"
         check_names(f"{location}.cells", protocol.cells, items)
         for item, rows in protocol.cells.items():
-            lines = [row.id for row in items[item].rows]
-            cells = [*lines, *(f"{row}/{column.id}" for row in lines for column in items[item].columns)]
-            check_names(f"{location}.cells.{item}", () if rows == "all" else rows, cells)
+            cells = [row.id for row in items[item].rows]
+            for row in items[item].rows:
+                cells += [f"{row.id}/{column.id}" for column in items[item].columns]
+            if rows != "all":
+                check_names(f"{location}.cells.{item}", rows, cells)
         check_names(f"{location}.stages", protocol.stages, recipes)
         check_names(f"{location}.in_table", protocol.in_table, protocol.cells)
     return protocols

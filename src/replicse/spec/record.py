@@ -64,9 +64,9 @@ class Facts(Checked):
 class SourceSetting(Checked):
     """A setting of a source, compared with the setting of the reported number.
 
-    `as` is `printed`, or a protocol of the paper. Otherwise `differs` contains the facts that differ, and `other` short
-    sentences on differences without a fact in `replicse diagnose`. `encoder` is whether a released checkpoint was
-    evaluated or an encoder trained again; `read_off` is the form of the values in the source.
+    `as` is `printed`, or a protocol of the paper. Otherwise `differs` contains the facts that differ, and `other`
+    short sentences on differences without a fact in `replicse diagnose`. `encoder` is whether a released checkpoint
+    was evaluated or an encoder trained again; `read_off` is the form of the values in the source.
     """
 
     encoder: Literal["released", "retrained"]
@@ -82,7 +82,7 @@ class SourceSetting(Checked):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the facts that differ from the reported setting.
+        """Return a dict of the facts that differ from the reported setting.
 
         The names are the facts of `replicse diagnose`.
         """
@@ -96,9 +96,9 @@ class SourceSetting(Checked):
 
 
 class Source(Checked):
-    """A repository or thread with values that the authors measured.
+    """A repository or thread with measured values.
 
-    `code` is the code that they ran.
+    `code` describes the code with which they were measured.
     """
 
     who: Text
@@ -134,7 +134,7 @@ class Source(Checked):
         """Return the address of a file of the repository, or of the thread.
 
         Args:
-            place: A path at the commit of the source, `COMMIT:path` for another commit, or a comment of the thread.
+            place: a path at the commit of the source, `COMMIT:path` for another commit, or a comment of the thread.
         """
         if self.thread:
             return self.url
@@ -142,7 +142,11 @@ class Source(Checked):
         return f"https://github.com/{self.repository}/blob/{commit}/{path}".replace(" ", "%20")
 
     def locate(self, place: str) -> tuple[str, str]:
-        """Return commit and path of a place in the repository."""
+        """Return commit and path of a place in the repository.
+
+        Args:
+            place: a path at the commit of the source, or `COMMIT:path` for another commit.
+        """
         other = OTHER_COMMIT.fullmatch(place)
         return (other["commit"], other["path"]) if other else (str(self.commit), place)
 
@@ -181,7 +185,8 @@ class Record(Checked):
     def of_cell(self, cell: CellId) -> tuple[SourceReading, ...]:
         """Return the readings of a cell for any protocol.
 
-        Readings may omit the metric.
+        Args:
+            cell: the cell; readings can omit the metric.
         """
         described = cell.described
         return (*self._by_cell.get(described.short, ()), *self._by_cell.get(str(described), ()))
@@ -211,6 +216,9 @@ def load_record(workflow: Path) -> Record:
 
     A source of the workspace replaces the workflow's source of the same name.
 
+    Args:
+        workflow: the folder of papers and scales.
+
     Returns:
         The record; empty without sources.
 
@@ -221,7 +229,7 @@ def load_record(workflow: Path) -> Record:
     files = {file.stem: file for file in looked_up(workflow, f"{RECORD}/*.yaml")}
     for file in looked_up(workflow, f"{RECORD}/*.csv"):
         if file.name != LEFT_OUT and not file.with_suffix(".yaml").exists():
-            raise BadInput(f"{file}: {file.stem}.yaml is missing; say in it who measured these values")
+            raise BadInput(f"{file}: {file.stem}.yaml is missing; create it with the source of these values")
     sources, readings = {}, []
     for name, file in sorted(files.items()):
         source = checked_yaml(file, Source)
@@ -232,13 +240,18 @@ def load_record(workflow: Path) -> Record:
 
 
 def check_record(record: Record, papers: Mapping[str, Paper]) -> None:
-    """Check that each reading has a cell of a paper and a possible value.
+    """Check the cells, values and protocols of the record.
 
     A possible value is in the range of the metric.
 
+    Args:
+        record: the record.
+        papers: a dict from keys to papers.
+
     Raises:
-        BadInput: if a cell does not exist, a value is outside of its metric's range, or a setting names an unknown
-            pooling or a protocol that the paper of the cell does not have. Names the file and the line or key.
+        BadInput: if a cell does not exist, a value is outside of its metric's range, or a setting has an unknown
+            pooling or a protocol that the paper of the cell does not have. The error names the file and the line or
+            key.
     """
     for source in record.sources.values():
         _check_poolings(source)
@@ -313,9 +326,9 @@ def _check_cell(reading: SourceReading, names: CellNames, location: str) -> None
 def _check_protocol(
     reading: SourceReading, setting: SourceSetting, papers: Mapping[str, Paper], location: str
 ) -> None:
-    """Check that the paper of a cell has the protocol of a setting."""
+    """Raise BadInput if the paper of a cell lacks the protocol of a setting."""
     paper = papers[reading.cell.partition("/")[0]]
     protocols = [PRINTED, AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols)]
     if setting.as_ is not None:
-        problem = f'{location}: setting {reading.setting} is as "{setting.as_}", no protocol of {paper.key}'
+        problem = f'{location}: setting {reading.setting} is "{setting.as_}", which is not a protocol of {paper.key}'
         check_known(setting.as_, protocols, problem)

@@ -17,7 +17,8 @@ ALIKE = frozenset(("precision", "versions"))
 def has_printed_hyperparameters(setting: SourceSetting) -> bool:
     """Return whether a setting has the reported hyper-parameters.
 
-    Code, precision and versions may differ.
+    Args:
+        setting: the setting; code, precision and versions can differ.
     """
     return setting.is_printed or (setting.as_ is None and setting.facts.keys() <= ALIKE)
 
@@ -25,7 +26,8 @@ def has_printed_hyperparameters(setting: SourceSetting) -> bool:
 def lent_spreads(record: Record) -> Iterator[tuple[SourceReading, Spread]]:
     """Yield a reading and the spread of each cell with enough seeds.
 
-    If several sources trained enough seeds, the source with most runs is used.
+    Args:
+        record: the record. If several sources trained enough seeds, the source with most runs is used.
     """
     readings: dict[str, dict[tuple[str, str], list[SourceReading]]] = {}
     for reading in record.readings:
@@ -41,9 +43,13 @@ def lent_spreads(record: Record) -> Iterator[tuple[SourceReading, Spread]]:
 
 
 def spread_of_runs(values: list[float]) -> Spread | None:
-    """Return the sample standard deviation of at least three runs.
+    """Compute the sample standard deviation of runs.
 
-    Returns None for fewer runs or for equal values.
+    Args:
+        values: a list with the value of each run.
+
+    Returns:
+        The spread; None for fewer than three runs or for equal values.
     """
     if len(values) < FEWEST_SEEDS:
         return None

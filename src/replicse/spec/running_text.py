@@ -54,9 +54,14 @@ class NumberInText(Checked):
 
 
 def numbers_in_text(names: CellNames, datasets: Datasets) -> dict[CellId, NumberInText]:
-    """Return the explanation of each number of the running texts.
+    """Load the explanation of each number of the running texts.
 
-    Names in formulas are full names.
+    Args:
+        names: the names of the cells of all papers.
+        datasets: the sizes of datasets.
+
+    Returns:
+        A dict from cells to explanations; names in formulas are full names.
 
     Raises:
         BadInput: if a number has no entry or two, or an entry names a number, cell, size or claim that does not exist.
@@ -86,7 +91,7 @@ def _list_entries(
     if left:
         number = next(iter(left)).place
         raise BadInput(
-            f'{file}: "{number}" of reported.csv speaks of nothing; give is, claim, searched or alone'
+            f'{file}: "{number}" of reported.csv has no explanation; add one of: is, claim, searched, alone'
         )
 
 
@@ -98,22 +103,26 @@ def _resolve_formula(
     Raises:
         BadInput: if a name has no number.
     """
-    text = entry.formula or ""
-    for name in Expression(text).names if text else ():
+    text = entry.formula
+    if not text:
+        return entry
+    for name in Expression(text).names:
         if name.startswith(COUNTED):
             if not datasets.parts(name):
-                raise BadInput(f'{location}: no size "{name}" is counted{nearest(name, datasets.sizes)}')
+                raise BadInput(
+                    f'{location}: datasets.yaml has no size "{name}"{nearest(name, datasets.sizes)}'
+                )
             continue
         (full,) = names.full_names(name, paper.key, location)
         printed = names.reported(full)
         if printed is None or printed.number is None:
-            raise BadInput(f'{location}: no number is printed in "{name}"')
+            raise BadInput(f'{location}: cell "{name}" has no reported number; use another cell')
         text = text.replace(f"{{{name}}}", f"{{{full}}}")
-    return entry.model_copy(update={"formula": text or None})
+    return entry.model_copy(update={"formula": text})
 
 
 def _check_sentence(entry: NumberInText, number: str, printed: Reported, paper: Paper, location: str) -> None:
-    """Check that the claim of an entry exists and contains the number."""
+    """Raise BadInput unless the claim of an entry contains the number."""
     if entry.claim is None:
         return
     texts = {claim.id: claim.text for claim in paper.claims}
@@ -121,5 +130,6 @@ def _check_sentence(entry: NumberInText, number: str, printed: Reported, paper: 
     value = re.escape(printed.value.lstrip("+-−"))
     if not re.search(rf"(?<![\d.]){value}(?!\.?\d)", texts[entry.claim]):
         raise BadInput(
-            f"{location}: claim {entry.claim} does not say {printed.value}, which {number} is; name another"
+            f"{location}: claim {entry.claim} does not contain {printed.value}, the value of {number};"
+            " use another claim"
         )

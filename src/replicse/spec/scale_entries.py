@@ -20,11 +20,11 @@ from replicse.spec.models import (
 
 
 class Pretraining(RunSpec):
-    """A run of the scale that pre-trains a backbone.
+    """The pre-training of a backbone in a scale.
 
     The run has one seed, or each seed of a study (`each`). A backbone that is pre-trained here varies by seed about as
-    much as fine-tuning on it does. With `each`, a seed is a complete chain, and two rows with the same seed share their
-    backbone.
+    much as fine-tuning on it does. With `each`, a seed is a complete chain, and two rows with the same seed share
+    their backbone.
     """
 
     seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0
@@ -78,11 +78,10 @@ HEAD_WIDTHS = ("head.width", "head.output")
 
 
 class Adjust(Checked):
-    """A rule that adjusts runs to the scale.
+    """A rule to adjust runs to the scale.
 
-    The rule has a factor, an upper bound, or a fixed value of a path.
-
-    Widths of a head are bounded only if a run sets them; by default they follow the width of the encoder.
+    The rule has a factor, an upper bound, or a fixed value of a path. Widths of a head are bounded only if a run sets
+    them; by default they equal the width of the encoder.
     """
 
     path: Text
@@ -104,7 +103,7 @@ class Adjust(Checked):
 
 
 class DataSource(Checked):
-    """The default source of data, and the files that are recorded."""
+    """The default source of data, and the recorded files."""
 
     source: Literal["embedded", "local", "hub"]
     files: tuple[DataFile, ...] = ()
@@ -121,13 +120,12 @@ class ReferenceDevice(Checked):
 
 
 class ScaleNeeds(Checked):
-    """The resources that jobs of a scale need, and a machine for a study.
+    """The resources for jobs of a scale, and a machine for a study.
 
     The machine has memory and disk. `gpu` is whether jobs use no GPU, use a GPU if the machine has it, or require it.
-    With `full_suites` an evaluation needs the memory and hours of the suites, otherwise the defaults of any suite. No
-    job requests more than `longest_hours`: a training that ends there is resumed.
-    Without `keeps_searches`, a complete study removes the weights of each run that only a search uses, after all
-    evaluations of the run exist.
+    With `full_suites` an evaluation requests the memory and hours of the suites, otherwise the defaults of any suite.
+    No job requests more than `longest_hours`: a training that ends there is resumed. Without `keeps_searches`, a
+    complete study removes the weights of each run that only a search uses, after all evaluations of the run exist.
     """
 
     gpu: Literal["none", "optional", "required"] = "optional"

@@ -1,4 +1,4 @@
-"""Scales: the definitions of the papers' symbolic names.
+"""Load scales: the definitions of the papers' symbolic names.
 
 Symbolic names are bert-base, wiki or one epoch, for example.
 """
@@ -35,9 +35,9 @@ WORKSPACE = Path("scales")  # the folder of the workspace's own scales
 
 
 class OfAnotherScale(BadInput):
-    """The error for a name that only a scale of the workspace defines.
+    """The error for a name defined only in a scale of the workspace.
 
-    The item with the name belongs to that scale.
+    The item with the name belongs to this other scale.
     """
 
 
@@ -48,12 +48,12 @@ def _as_list(value: object) -> object:
 class Scale(Checked):
     """A scale: backbones, tokenizers, corpora, and adjustments of runs.
 
-    The adjustments fit runs to the size of the scale. `adjust` does not change values that a paper of the workspace
-    writes, and `grids` and `draws` do not limit the searches, unless a scale of the workspace sets these keys.
+    The adjustments fit runs to the size of the scale. `adjust` does not change values in a paper of the workspace, and
+    `grids` and `draws` do not limit its searches, unless a scale of the workspace sets these keys.
 
     `cost` is a device or several, the default first. `weights` is the size in bytes of encoders of the hub whose size
-    does not follow from their name. `precision: papers` trains the runs of each paper in the precision of the paper, by
-    default fp32. A grid tries only the values in `grids`; only the first `draws` jobs of a random search are run. An
+    does not follow from their name. `precision: papers` trains the runs of each paper in the precision of the paper,
+    by default fp32. A grid uses only the values in `grids`; only the first `draws` jobs of a random search are run. An
     item with a search of more jobs than `largest_search` is left out of a study that does not name it.
     """
 
@@ -93,14 +93,17 @@ class Scale(Checked):
 
     @property
     def workspace_keys(self) -> frozenset[str]:
-        """Return the keys that a file of the workspace sets.
+        """Return the keys from files of the workspace.
 
-        The file is this scale or a scale that it extends.
+        The files are this scale and its base scales.
         """
         return self._own
 
     def suite_options(self, name: str) -> SuiteOptions:
         """Return the options of a suite.
+
+        Args:
+            name: the name of the suite.
 
         Raises:
             BadInput: if a required option is missing.
@@ -108,12 +111,12 @@ class Scale(Checked):
         return current().suites[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
 
     def check_name(self, location: str, suite: str, name: str, metric: str) -> None:
-        """Check that the options of a suite contain a name.
+        """Raise BadInput unless the options of a suite contain a name.
 
-        An evaluation set must also have the metric of the cell.
+        An evaluation dataset should also have the metric of the cell.
 
         Args:
-            location: the place that errors name.
+            location: the location in error messages.
             suite: the suite.
             name: the name of a task or set in the options.
             metric: the metric of the cell.
@@ -124,10 +127,10 @@ class Scale(Checked):
         entry = current().suites[suite]
         names = self.options.get(suite, {}).get(entry.named_by, {})
         home = "papers and config" if suite == "sets" else self.file
-        check_known(name, names, f'{location}: no "{name}" is among the {entry.named_by} of {home}')
+        check_known(name, names, f'{location}: {entry.named_by} of {home} have no "{name}"')
         if suite == "sets" and not (wanted := EvaluationSet.of(names[name], location)).yields(metric):
             raise BadInput(
-                f'{location}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these'
+                f'{location}: set "{name}" has {wanted.metrics}, not {metric}; use one of these metrics'
             )
 
     @field_validator("options")
@@ -143,7 +146,7 @@ class Scale(Checked):
 
     @model_validator(mode="after")
     def _is_comparable(self) -> Self:
-        """Check that a comparable scale uses the papers' encoders and data."""
+        """Allow `comparable` only with the papers' encoders and data."""
         trained = next((name for name, backbone in self.backbones.items() if backbone.run), None)
         if self.comparable and (self.data.source == "embedded" or trained):
             reason = "data.source is embedded"
@@ -167,22 +170,32 @@ class Scale(Checked):
         read = [each.plain() for kind in (self.corpora, self.vectors) for each in kind.values()]
         files = [*self.data.files, *named_files(mappings([read, self.options]))]
         for name in self.downloads:
-            check_known(name, files, f'downloads: no corpus reads the file "{name}"', UserMessage)
+            check_known(name, files, f'downloads: no corpus uses the file "{name}"', UserMessage)
         return self
 
     def corpus(self, name: str, location: str) -> dict[str, Any]:
-        """Return the recipe of a corpus under the symbolic name.
+        """Return the recipe of a corpus with the symbolic name, as a dict.
 
         Expected rows are not included.
+
+        Args:
+            name: the name in the scale.
+            location: the location in error messages.
+
+        Raises:
+            BadInput: if the scale has no such corpus.
         """
         recipe = self.named("corpora", name, location).plain()
         kept = {key: entry for key, entry in recipe.items() if key not in ("rows", "about")}
         return {"name": name.rpartition("/")[2], **kept}
 
     def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the recipe of a corpus with expected rows.
+        """Return the recipe of a corpus with expected rows, as a dict.
 
         Expected rows are not part of the id of a run.
+
+        Args:
+            recipe: a dict that `corpus` has returned.
         """
         keys = [key for key in self.corpora if key.rpartition("/")[2] == recipe["name"]]
         if len(keys) > 1:  # corpora of several papers
@@ -190,7 +203,11 @@ class Scale(Checked):
         return {**recipe, **self.corpora[keys[0]].plain()}
 
     def pinned(self, lock: Lock) -> Self:
-        """Return the scale with datasets of the hub at the commits of a lock."""
+        """Return the scale with hub datasets at locked commits.
+
+        Args:
+            lock: the lock.
+        """
         return self.model_copy(
             update={kind: _pinned(getattr(self, kind), lock) for kind in ("corpora", "options")}
         )
@@ -198,12 +215,24 @@ class Scale(Checked):
     def rows(self, name: str) -> int | None:
         """Return the expected number of rows of a corpus.
 
-        Returns None if the scale does not state it.
+        Args:
+            name: the name in the scale.
+
+        Returns:
+            The rows; None if the scale does not specify them.
         """
         return self.corpora[name].rows if name in self.corpora else None
 
     def tokenizer(self, name: str, location: str) -> dict[str, Any]:
-        """Return the recipe of a tokenizer with the recipe of the corpus."""
+        """Return the recipe of a tokenizer, including the corpus, as a dict.
+
+        Args:
+            name: the name in the scale.
+            location: the location in error messages.
+
+        Raises:
+            BadInput: if the scale has no such tokenizer or corpus.
+        """
         recipe = {"lowercase": True, **self.named("tokenizers", name, location).plain()}
         if "corpus" in recipe:
             recipe["corpus"] = self.corpus(recipe["corpus"], location)
@@ -214,33 +243,36 @@ class Scale(Checked):
 
         Args:
             kind: `backbones`, `corpora`, `tokenizers`, `released` or `vectors`.
-            name: the name.
-            location: the place that errors name.
+            name: the name of the entry.
+            location: the location in error messages.
 
         Raises:
             OfAnotherScale: if only scales of the workspace have the entry.
-            BadInput: if no scale has the entry; names the most similar entry.
+            BadInput: if no scale has the entry; the error suggests the most similar name.
         """
         entries = getattr(self, kind)
         if name in entries:
             return entries[name]
-        missing = f'{location}: {kind} of {self.file} hold no "{name}"'
+        missing = f'{location}: {kind} of {self.file} have no "{name}"'
         others = {key: load_scale(file, self._files) for key, file in self._files.items()}
         homes = [key for key, other in others.items() if name in getattr(other, kind)]
         if homes and all(self._files[key].parent == WORKSPACE for key in homes):
-            raise OfAnotherScale(f"{missing}, but those of {', '.join(homes)} do; use it at that scale")
+            raise OfAnotherScale(f"{missing}; use it at scale {' or '.join(homes)}")
         raise BadInput(f"{missing}{nearest(name, entries)}")
 
     def recipe(self, paper: str, name: str) -> str:
-        """Return the name of the recipe that replaces a paper's recipe.
+        """Return the replacement of a paper's recipe.
 
-        The default is the same name.
+        Args:
+            paper: the key of the paper.
+            name: the recipe, which is also the default result.
         """
-        return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
+        full = name if "/" in name else f"{paper}/{name}"
+        return self.recipes.get(full, name)
 
 
 def _pinned(value: Any, lock: Lock) -> Any:
-    """Return corpora, or plain data with corpora, at the commits of a lock."""
+    """Return corpora, or dicts with corpora, at the commits of a lock."""
     if isinstance(value, Corpus):
         return value.pinned(lock.revision)
     if not isinstance(value, Mapping):
@@ -251,34 +283,34 @@ def _pinned(value: Any, lock: Lock) -> Any:
 
 
 def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
-    """Load a scale from a YAML file, merged over the scale that it extends.
+    """Load a scale from a YAML file, merged over its base scale.
 
     Args:
         path: the file.
-        files: the files of all scales by name; default: the scales in the same folder.
+        files: a dict from names to the files of all scales. Default: the scales in the same folder.
 
     Raises:
-        BadInput: if the file is not valid; names file and key.
+        BadInput: if the file is not valid; the error names file and key.
     """
     beside = files or {file.stem: file for file in sorted(path.parent.glob("*.yaml"))}
     document, own = _document(path, beside, (path.stem,))
     scale = Scale.of(document, str(path))
     if scale.name != path.stem:
         if "name" not in read_yaml(path):
-            raise BadInput(f"{path}: it lacks a name of its own; give name: {path.stem}")
+            raise BadInput(f"{path}: the key name is missing; add name: {path.stem}")
         raise BadInput(f'{path}: name is "{scale.name}"; expected "{path.stem}"')
     scale._file, scale._files, scale._own = path, beside, own
     return scale
 
 
 def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
-    """Return a scale's merged document, and keys that the workspace sets.
+    """Return a scale's merged dict, and its keys from the workspace.
 
-    The document is merged over the scale that it extends.
+    The dict is merged over the base scale in `extends`.
 
     Args:
         path: the file.
-        files: the files of all scales by name.
+        files: a dict from names to the files of all scales.
         above: the scales that extend this scale.
     """
     document = read_yaml(path)
@@ -290,6 +322,6 @@ def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> 
     others = [name for name in files if name not in above]
     if base not in others:
         near = nearest(base, others) if isinstance(base, str) else ""
-        raise BadInput(f"{path}: extends is {excerpt(base)}, which is no other scale{near}")
+        raise BadInput(f"{path}: extends is {excerpt(base)}, which is not another scale{near}")
     below, keys = _document(files[base], files, (*above, base))
     return merge_layers(below, document), own | keys

@@ -9,14 +9,16 @@ from replicse.spec.tables import Setting
 def setting_difference(setting: Setting, metric_path: str, pooling: Pooling | None = None) -> str:
     """Return a clause on the first difference between the settings.
 
-    Papers differ in aggregation, split and pooling, without stating it; the difference is many points (methods 6,
-    pitfalls 1, 3 and 7). A key that the reported setting does not state is not compared. Returns an empty
-    string if the settings agree.
+    Papers differ in aggregation, split and pooling, often without stating it; the difference is many points (methods
+    6, pitfalls 1, 3 and 7). Keys that are missing in the reported setting are not compared.
 
     Args:
         setting: the reported setting.
         metric_path: the metric path of the evaluation.
-        pooling: the pooling of the evaluation.
+        pooling: the pooling of the evaluation. Default: None, it is not compared.
+
+    Returns:
+        The clause; an empty string if the settings agree.
     """
     suite = current().suites.get(metric_path.partition("/")[0])
     reading: dict[str, object] = {"pooling": pooling}

@@ -1,4 +1,4 @@
-"""Tables and figures as data: rows, columns and reported setting."""
+"""Load tables and figures: rows, columns and reported setting."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,8 +33,8 @@ class Row(Checked):
     """A row: encoder and labels.
 
     `also` contains encoders for further protocols of the row (a released checkpoint); `metric_paths` replaces the path
-    of single columns, `cells` changes the request of single cells. `printed` names, by column, the number of the
-    running text that is the reported number of the cell: `row/column` of the pseudo-item `text`. A row that is
+    of single columns, `cells` changes the request of single cells. `printed` is a dict from columns to numbers of the
+    running text that are the reported numbers of the cells: `row/column` of the pseudo-item `text`. A row that is
     `final_only` has no steps. A `quoted` row is not run.
     """
 
@@ -65,7 +65,7 @@ class TrajectoryFigure(Trajectory):
 class Setting(Checked):
     """The setting of the reported numbers.
 
-    The paper does not state a missing key.
+    A key is missing if the paper does not state it.
     """
 
     metric: Text | None = None
@@ -141,13 +141,20 @@ class Item(Checked):
         return tuple(columns)
 
     def cell_id(self, row: Row, column: AnyColumn, protocol: str = AS_DESCRIBED) -> CellId:
-        """Return the name of the cell of a row in a column."""
+        """Return the name of the cell of a row in a column.
+
+        Args:
+            row: the row.
+            column: the column.
+            protocol: the protocol. Default: as described.
+        """
         return CellId(self.id, row.id, column.id, column.metric or "", protocol)
 
     def place_of(self, cell: CellId) -> tuple[Row, AnyColumn] | None:
-        """Return the row and column of a cell.
+        """Return the row and column of a cell, or None.
 
-        Returns None if the item does not have the cell.
+        Args:
+            cell: the cell; the result is None if the item does not have it.
         """
         row = next((row for row in self.rows if row.id == cell.row), None)
         column = next(
@@ -156,14 +163,23 @@ class Item(Checked):
         return (row, column) if row and column else None
 
     def path(self, row: Row, column: AnyColumn) -> str:
-        """Return the metric path of a cell; empty if it has no measured number."""
+        """Return the metric path of a cell; empty if no number is measured.
+
+        Args:
+            row: the row.
+            column: the column.
+        """
         path = row.metric_paths.get(column.id, column.metric_path)
         return "" if row.final_only and path.startswith("trajectory/") else path
 
     def printed_at(self, row: Row, column: AnyColumn) -> CellId:
         """Return the cell of the reported number.
 
-        It is the cell itself, or a number of the running text that the row names.
+        It is the cell itself, or a number of the running text.
+
+        Args:
+            row: the row, whose `printed` contains numbers of the running text.
+            column: the column.
         """
         cell = self.cell_id(row, column)
         if column.id not in row.printed:
@@ -177,11 +193,12 @@ class Item(Checked):
             raise ValueError("columns, or a trajectory")
         columns = [(column.id, column.metric) for column in self.columns]
         ids = [row.id for row in self.rows]
-        both: tuple[tuple[str, list[Any]], ...] = (("row", ids), ("column", columns))
-        for what, names in both:
-            twice = next((name for name in names if names.count(name) > 1), None)
-            if twice:
-                raise ValueError(f'no {what} twice; "{twice if what == "row" else twice[0]}" is')
+        row_twice = next((name for name in ids if ids.count(name) > 1), None)
+        if row_twice:
+            raise ValueError(f'unique rows; "{row_twice}" occurs twice')
+        column_twice = next((column for column in columns if columns.count(column) > 1), None)
+        if column_twice:
+            raise ValueError(f'unique columns; "{column_twice[0]}" occurs twice')
         column_ids = [column.id for column in self.columns]
         for row in self.rows:
             for key in ("metric_paths", "cells", "printed"):
@@ -208,11 +225,13 @@ class Item(Checked):
     def selecting_column(self, column: AnyColumn) -> Score | None:
         """Return the column by which another column selects a job of a search.
 
-        Returns None if the other column does not select a job.
+        Args:
+            column: the other column; the result is None if it does not select a job.
         """
         by = selection_column(column)
-        named = (each for each in self.columns if each.id == by and isinstance(each, Score))
-        return next(named, None) if by is not None else None
+        if by is None:
+            return None
+        return next((each for each in self.columns if each.id == by and isinstance(each, Score)), None)
 
     def _check_formula(self, column: Derived) -> None:
         numbers = [other.id for other in self.columns if other.kind in ("score", "difference")]
@@ -222,13 +241,17 @@ class Item(Checked):
                 problem = f'rows of the item in the formula of {column.id}, not "{row}"'
                 check_known(row, rows, problem, ValueError)
             if numbers.count(read) != 1:
-                problem = f"is no such column{nearest(read, numbers)}"
+                problem = f"is not such a column{nearest(read, numbers)}"
                 if read in numbers:
-                    problem = "stands for several columns"
+                    problem = "is the name of several columns"
                 raise ValueError(f'columns of numbers in the formula of {column.id}; "{name}" {problem}')
 
     def with_rows(self, wanted: Sequence[str]) -> "Item":
-        """Return the item with only some rows, in order, and a note about it."""
+        """Return the item with a subset of the rows, in order, and a note.
+
+        Args:
+            wanted: the ids of the rows.
+        """
         rows = tuple(row for row in self.rows if row.id in wanted)
         note = f"This study asks for {len(rows)} of the {len(self.rows)} rows."
         baseline = self.baseline if self.baseline in wanted else ""
@@ -238,6 +261,9 @@ class Item(Checked):
         """Return the item with further rows to run and a note.
 
         The rows of the paper are quoted, not run.
+
+        Args:
+            rows: the rows of the user.
         """
         printed = tuple(row.model_copy(update={"quoted": True, "also": {}}) for row in self.rows)
         own = tuple(rows)
@@ -265,7 +291,7 @@ def load_item(path: Path, paper: str) -> Item:
         paper: the key of the paper.
 
     Raises:
-        BadInput: names file, row and key of a mistake.
+        BadInput: if the file is not valid; the error names file, row and key.
     """
     document = read_yaml(path)
     for key in ("rows", "columns"):
@@ -301,10 +327,10 @@ def expand_blocks(entries: Sequence[Any], key: str, names: Mapping[str, Any], lo
     A block is `{for_each: [{name: value}, ...], rows: [...]}`.
 
     Args:
-        entries: rows or columns, and blocks, which may be nested.
+        entries: rows or columns, and blocks, which can be nested.
         key: `rows` or `columns`, the key of the entries of a block.
-        names: the values of the names that are in braces in the entries.
-        location: the file that errors name.
+        names: a dict from names in braces to their values.
+        location: the file in error messages.
     """
     for entry in entries:
         if not isinstance(entry, Mapping) or "for_each" not in entry:
@@ -317,16 +343,21 @@ def expand_blocks(entries: Sequence[Any], key: str, names: Mapping[str, Any], lo
             raise BadInput(f"{location}: {problem}; expected for_each and {key}, two lists")
         for block in blocks:
             if not isinstance(block, Mapping):
-                raise BadInput(f"{location}: for_each holds {block!r}; expected a mapping of names to values")
+                raise BadInput(
+                    f"{location}: for_each contains {block!r}; expected a mapping from names to values"
+                )
             yield from expand_blocks(inner, key, {**names, **block}, location)
 
 
 def fill_names(value: Any, names: Mapping[str, Any]) -> Any:
-    """Replace `{name}` in the strings of plain data.
+    """Replace `{name}` in the strings of nested dicts and lists.
 
-    Other braces are not changed.
+    Other braces are not changed. A string that consists of one `{name}` becomes the value itself, so a number remains
+    a number.
 
-    A string that consists of one `{name}` becomes the value itself, so a number stays a number.
+    Args:
+        value: JSON-like data.
+        names: a dict from names to values.
     """
     if isinstance(value, Mapping):
         return {key: fill_names(entry, names) for key, entry in value.items()}

@@ -221,5 +221,7 @@ def test_a_head_of_other_classes_cannot_be_kept(tmp_path):
     columns = [{"id": "avg", "metric_path": "sts/avg", "metric": "spearman"}]
     table = {"columns": columns, "rows": [{"id": "r", "encoder": {"use": "after"}}]}
     write_paper(tmp_path, "made", {"table1": table}, recipes={"before": before, "after": after})
-    with pytest.raises(BadInput, match="the run of made/before has another head of task sst; take it away"):
+    with pytest.raises(
+        BadInput, match="the run of made/before has another head of task sst; remove keep_head"
+    ):
         made_plan(tmp_path)

@@ -85,7 +85,7 @@ def test_the_plan_takes_hours_from_the_newest_record_or_from_a_device_by_name(tm
     assert Cost(plan).speed.device == "Newer GPU"
     assert Cost(plan, "older").speed.device == "Older GPU"
     with pytest.raises(
-        BadInput, match='no device "A100" is known; there is Newer GPU; Older GPU; one RTX 3090; one H100'
+        BadInput, match='no device "A100" is known; known: Newer GPU; Older GPU; one RTX 3090; one H100'
     ):
         Cost(plan, "A100")
     run = next(iter(plan.runs))

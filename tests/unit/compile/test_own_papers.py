@@ -205,7 +205,13 @@ def test_a_rate_a_step_count_and_a_fraction_that_are_likely_mistakes_are_noted(m
     corpus = {"format": "table", "file": "own.csv", "text": "sentence", "rows": 640}
     (mine / "own.csv").write_text("sentence\n" + "A sentence of our own.\n" * 640)
     (mine / "papers/likely/corpora.yaml").write_text(yaml.safe_dump({"corpora": {"ours": corpus}}))
-    assert sum('table1/own/stsb prints "0.76", but scores are x 100' in note for note in notes()) == 1
+    assert (
+        sum(
+            'the value of likely/table1/own/stsb is "0.76"; multiply scores by 100' in note
+            for note in notes()
+        )
+        == 1
+    )
     assert not [note for note in notes(learning_rate=1, steps=10000) if "diverge" in note or "times" in note]
     assert any("learning_rate is 1000; most losses diverge" in note for note in notes(learning_rate=1000))
     assert any("steps read the 640 rows of ours 1,001 times" in note for note in notes(steps=10010))

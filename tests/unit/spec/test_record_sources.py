@@ -122,7 +122,7 @@ def test_a_pooling_that_is_not_known_is_refused(tmp_path, simcse):
 def test_both_files_of_a_source_are_needed(tmp_path):
     write_source(tmp_path)
     (tmp_path / "record" / "lab.csv").rename(tmp_path / "record" / "other.csv")
-    with pytest.raises(BadInput, match=r"other\.csv: other\.yaml is missing; say in it who measured"):
+    with pytest.raises(BadInput, match=r"other\.csv: other\.yaml is missing; create it with the source"):
         load_record(tmp_path)
 
 

@@ -25,7 +25,14 @@ def categories() -> dict[str, str]:
 
 
 def text_bytes(names: Iterable[str]) -> int | None:
-    """Return the bytes of the texts of tasks; None if one is not of the 56."""
+    """Return the bytes of the texts of tasks.
+
+    Args:
+        names: The names of tasks.
+
+    Returns:
+        Bytes; None if a task is not one of the 56.
+    """
     megabytes = {fields[0]: int(fields[2]) for fields in map(str.split, _lines()) if len(fields) > 2}
     wanted = set(names)
     if not wanted <= megabytes.keys():
