@@ -20,6 +20,10 @@ class AugmentationParameters(Entry):
 
     The function gets the lines of a column; with `of_tokens` the token ids of each line, and with
     `sees_tokenizer` the tokenizer too.
+
+    Attributes:
+        name: the name of the augmentation.
+        seed: the seed of the random changes.
     """
 
     key: ClassVar[str] = "name"
@@ -35,6 +39,10 @@ class Mined(AugmentationParameters):
     An encoder ranks the lines by similarity, and a random line is used whose rank is between the two numbers of
     `rank`. The encoder is specified like the frozen model of a term. It is trained first, and the view is
     created when it is ready.
+
+    Attributes:
+        model: the encoder that ranks the lines.
+        rank: the first and the last rank from which a line is chosen.
     """
 
     home: ClassVar[str] = "replicse.augment.mining"
@@ -53,6 +61,11 @@ class Crop(AugmentationParameters):
     """A contiguous part of each line.
 
     The unit is a word (SimCSE) or a character (the reproducibility study).
+
+    Attributes:
+        keep: the share of the line that is kept.
+        unit: the unit of the part: a word or a character.
+        position: where the part begins.
     """
 
     home: ClassVar[str] = "replicse.augment.words"
@@ -66,6 +79,10 @@ class Deletion(AugmentationParameters):
     """Delete random words.
 
     `keep-floor` deletes slightly more words (the reproducibility study).
+
+    Attributes:
+        rate: the share of words that is deleted.
+        rounding: how the number of deleted words is rounded.
     """
 
     home: ClassVar[str] = "replicse.augment.words"
@@ -85,6 +102,10 @@ class FromThesaurus(AugmentationParameters):
     """Base of augmentations with synonyms.
 
     The thesaurus is WordNet, or a paraphrase file below the data root.
+
+    Attributes:
+        source: the thesaurus: WordNet, or a file of paraphrases.
+        file: the file of paraphrases below the data root.
     """
 
     source: Literal["wordnet", "ppdb"] = "wordnet"
@@ -102,6 +123,11 @@ class Synonym(FromThesaurus):
 
     `tagger` is NLTK's perceptron (the default with WordNet), or the most frequent part of speech in the
     thesaurus (the default with PPDB).
+
+    Attributes:
+        words: the number of words to replace.
+        rate: the share of words to replace.
+        tagger: how parts of speech are found: NLTK's perceptron, or the most frequent one in the thesaurus.
     """
 
     home: ClassVar[str] = "replicse.augment.synonyms"
@@ -118,6 +144,10 @@ class EasyDataAugmentation(FromThesaurus):
 
     By default letter case and punctuation are kept; `cleaning: reference` removes them first, like the
     reference code.
+
+    Attributes:
+        alpha: the share of words that an operation changes.
+        cleaning: `reference` removes letter case and punctuation first, as the reference code does.
     """
 
     home: ClassVar[str] = "replicse.augment.eda"
@@ -127,7 +157,11 @@ class EasyDataAugmentation(FromThesaurus):
 
 
 class NextSentence(AugmentationParameters):
-    """One of the next `reach` lines (SimCSE Table 2)."""
+    """One of the next `reach` lines (SimCSE Table 2).
+
+    Attributes:
+        reach: the number of following lines to choose from.
+    """
 
     home: ClassVar[str] = "replicse.augment.neighbours"
     name: Literal["next-sentence"]
@@ -138,6 +172,11 @@ class Proposing(AugmentationParameters):
     """Base of augmentations with a frozen masked language model.
 
     A paper specifies the `backbone`; the compiler replaces it with `encoder`, the folder.
+
+    Attributes:
+        ratio: the share of word pieces that is masked.
+        backbone: the masked language model, a backbone of the scale.
+        encoder: the folder of the model, set by the planner.
     """
 
     home: ClassVar[str] = "replicse.augment.masked_lm"

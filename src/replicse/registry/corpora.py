@@ -40,7 +40,12 @@ TableFile = Annotated[Text, AfterValidator(_table)]
 
 
 class Sample(Checked):
-    """A random sample of the rows of a corpus, in file order."""
+    """A random sample of the rows of a corpus, in file order.
+
+    Attributes:
+        rows: the number of rows.
+        seed: the seed of the sample.
+    """
 
     rows: Count
     seed: Annotated[Whole, Field(ge=0)]
@@ -50,6 +55,12 @@ class Kept(Checked):
     """The rows of a corpus to keep, and the expected number of rows.
 
     With `about` the number can differ by a tenth.
+
+    Attributes:
+        limit: the number of rows to keep from the start.
+        sample: a random sample of the rows.
+        rows: the expected number of rows. Another number is an error.
+        about: the expected number of rows, which may differ by a tenth.
     """
 
     limit: Count | None = None
@@ -71,6 +82,10 @@ class CorpusFormat(Entry, Kept):
 
     The reader is the function of this name in `home`. `has_labels` is True if the last value of a row is a
     label, `in_workspace` if the file is in the working directory and not below the data root.
+
+    Attributes:
+        format: the format of the corpus.
+        name: the name of the corpus, set by the planner.
     """
 
     key: ClassVar[str] = "format"
@@ -122,7 +137,11 @@ class CorpusFormat(Entry, Kept):
 
 
 class OneFile(CorpusFormat):
-    """Base of corpora in one file below the data root."""
+    """Base of corpora in one file below the data root.
+
+    Attributes:
+        file: the file below the data root.
+    """
 
     file: DataFile
 
@@ -141,6 +160,11 @@ class Lines(OneColumn, OneFile):
 
     Empty lines are skipped, and lines with fewer than `min_words` or more than `max_words` words. With
     `as_written` every line is a row with the spaces unchanged; an empty line becomes a single space.
+
+    Attributes:
+        min_words: lines with fewer words are skipped.
+        max_words: lines with more words are skipped.
+        as_written: whether each line is a row as it is, with its spaces.
     """
 
     format: Literal["lines"]
@@ -179,6 +203,12 @@ class Nli(CorpusFormat):
     """JSON lines of labelled pairs, grouped by premise.
 
     A row is a premise with the first hypothesis of each requested class.
+
+    Attributes:
+        files: the files, JSON lines.
+        positive: the label of positives.
+        negative: the label of hard negatives.
+        neutral: the label of a second block of hard negatives.
     """
 
     format: Literal["nli"]
@@ -198,6 +228,10 @@ class NliPairs(CorpusFormat):
     """JSON lines of labelled pairs.
 
     A row is the premise and the hypothesis of a line with one of the labels.
+
+    Attributes:
+        files: the files, JSON lines.
+        labels: the labels of the pairs to use.
     """
 
     format: Literal["nli-pairs"]
@@ -218,7 +252,12 @@ class Captions(OneFile):
 
 
 class StsSentences(OneColumn):
-    """The sentences of an STS dataset."""
+    """The sentences of an STS dataset.
+
+    Attributes:
+        task: the STS dataset.
+        split: the split.
+    """
 
     format: Literal["sts-sentences"]
     task: StsName
@@ -235,6 +274,11 @@ class Part(Checked):
     """A part of labelled rows: `train`, or `held-out` with a share of them.
 
     The two parts have no sentence in common.
+
+    Attributes:
+        keep: `train`, or the part that is `held-out`.
+        share: the share of sentences that is held out.
+        seed: the seed of the split.
     """
 
     keep: Literal["train", "held-out"]
@@ -248,6 +292,12 @@ class Labelled(OneFile):
     `sentences` are the headings of one or two text columns, `label` is the heading of the label. The columns
     are called `first` and `second` here. `quoted` parses quotes like Python's csv module, as the code of 2-Tier
     SimCSE does.
+
+    Attributes:
+        sentences: the headings of one or two columns of text.
+        label: the heading of the label.
+        quoted: whether quotes are parsed as Python's csv module does.
+        part: the part of the rows to use.
     """
 
     has_labels: ClassVar[bool] = True
@@ -269,6 +319,15 @@ class HubPart(Checked):
     `files` specifies data files if the dataset has no card or the card does not list them. `revision` is the
     branch, tag or commit to use; the compiler replaces it with the commit in hub.lock.yaml. `licence` and
     `bytes` (the size of the download) are shown to the user and are not part of any id.
+
+    Attributes:
+        path: the hub id of the dataset.
+        name: the configuration of the dataset.
+        split: the split.
+        files: the data files, if the dataset's card does not list them.
+        revision: the branch, tag or commit.
+        licence: the licence, which is shown to the user.
+        bytes: the size of the download.
     """
 
     path: Text
@@ -297,6 +356,14 @@ class HubDataset(CorpusFormat):
     some labels. A `map` creates rows: `by-premise` like the format nli, with the labels in `classes`;
     `caption-pairs` all pairs of a list of captions; `lines` one row per text; `lists` one row per position of
     lists of equal length.
+
+    Attributes:
+        parts: the splits to load.
+        columns: the hub's name of each of our columns.
+        labels: the names of the label's numbers. Rows with other numbers are skipped.
+        keep: the labels of the rows to keep.
+        map: how rows are built: `by-premise`, `caption-pairs`, `lines` or `lists`.
+        classes: the labels of a row's hypotheses for `by-premise`.
     """
 
     home: ClassVar[str] = "replicse.data.hub_datasets"

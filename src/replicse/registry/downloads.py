@@ -12,6 +12,14 @@ class Download(Checked):
 
     `bytes` and `sha256` are of the downloaded file, `member` is the required file of a zip archive. `by_hand`
     explains why the file should be downloaded manually.
+
+    Attributes:
+        address: the address of the file.
+        licence: the licence, which is shown to the user.
+        bytes: the size of the downloaded file.
+        sha256: the checksum of the downloaded file.
+        member: the file in a zip archive.
+        by_hand: why the file must be downloaded manually.
     """
 
     address: Text

@@ -42,6 +42,10 @@ class Standout(Checked):
 
     A unit is kept with probability sigmoid(alpha x + beta). x is the input of the unit's activation function,
     so the dropout shares the weights of the layer.
+
+    Attributes:
+        alpha: the factor of the unit's input.
+        beta: the constant that is added.
     """
 
     alpha: Number = 1
@@ -53,6 +57,9 @@ class HeadParameters(NamedEntry):
 
     `implementation` is a subclass of `SentenceHead`, created by `class(settings, hidden, generator)`. A head is
     saved with the encoder of the same run.
+
+    Attributes:
+        kind: the kind of head.
     """
 
     key: ClassVar[str] = "kind"
@@ -68,6 +75,9 @@ class MlpHead(HeadParameters):
     """SimCSE's head: a linear layer and tanh.
 
     `standout` applies adaptive dropout to the output.
+
+    Attributes:
+        standout: adaptive dropout of the output.
     """
 
     implementation: ClassVar[str] = "replicse.encoder.heads:Mlp"
@@ -83,6 +93,13 @@ class ProjectorHead(HeadParameters):
     layer (default: the encoder's). `final_norm` normalises the output without learned weights. `statistics` are
     computed over all rows of all views in training (DiffCSE appendix A), or for each view separately (the
     reference code of Barlow Twins and VICReg).
+
+    Attributes:
+        layers: the number of linear layers.
+        width: the width of the inner layers. The default is twice the encoder's.
+        output: the width of the last layer. The default is the encoder's.
+        final_norm: whether the output is normalised.
+        statistics: whether batch statistics cover all views together or each view.
     """
 
     implementation: ClassVar[str] = "replicse.encoder.heads:Projector"
@@ -181,6 +198,15 @@ class Architecture(Checked):
 
     The family can be any family of `transformers` or a plug-in. `config` has further keys of the family's
     configuration, such as {relative_attention: true} for deberta-v2.
+
+    Attributes:
+        family: a family of `transformers`, or of a plug-in.
+        layers: the number of layers.
+        hidden: the width of the hidden states.
+        heads: the number of attention heads in a layer.
+        intermediate: the width of the feed-forward layer.
+        positions: the maximum number of tokens.
+        config: further keys of the family's configuration.
     """
 
     family: Family = "bert"
@@ -197,6 +223,10 @@ class PostprocessingParameters(Entry):
 
     `fit` is the name of a corpus of a scale, paper or config, or "target", the sentences of each task. In a job
     it is the recipe of the corpus. `implementation` is `module:class`.
+
+    Attributes:
+        name: the name of the post-processing.
+        fit: the corpus that it is fitted on, or `target`: the sentences of each task.
     """
 
     key: ClassVar[str] = "name"
@@ -224,7 +254,16 @@ class WhiteningParameters(PostprocessingParameters):
 
 
 class FlowParameters(PostprocessingParameters):
-    """BERT-flow, trained by maximum likelihood (Li et al. 2020)."""
+    """BERT-flow, trained by maximum likelihood (Li et al. 2020).
+
+    Attributes:
+        seed: the seed of the initial weights and of the batches.
+        epochs: the number of epochs.
+        learning_rate: the learning rate of Adam.
+        batch_size: the number of vectors in a batch.
+        steps: the number of coupling steps of the flow.
+        width: the width of the hidden layers.
+    """
 
     implementation: ClassVar[str] = "replicse.encoder.baselines.postprocess:Flow"
     name: Literal["flow"]
@@ -241,6 +280,10 @@ postprocessing_of = PostprocessingParameters.reader("postprocess", "encoder")
 
 
 class WordVectors(Checked):
-    """A text file of word vectors below the data root (methods 2.5)."""
+    """A text file of word vectors below the data root (methods 2.5).
+
+    Attributes:
+        file: the file below the data root.
+    """
 
     file: DataFile

@@ -25,6 +25,15 @@ class FrozenModel(Checked):
     of the scale, or by `use`: the last checkpoint of another recipe's run with the same seed. The default
     `pooling` and `checkpoint` are the settings with which the encoder was trained or released. The compiler
     replaces the name with a `folder`, which is serialised as a plain string if no other key is set.
+
+    Attributes:
+        backbone: a backbone of the scale.
+        released: a released checkpoint of the scale.
+        use: the recipe whose run with the same seed is used.
+        folder: the folder, set by the planner.
+        checkpoint: the checkpoint of the other run.
+        pooling: the pooling. The default is the pooling of its training or release.
+        engine: the implementation of the encoder.
     """
 
     backbone: Id | None = None

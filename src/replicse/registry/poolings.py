@@ -41,6 +41,13 @@ class PoolingParameters(NamedEntry):
     al. 2022). `from-zero` counts these positions from 0 even if the first position is another number (RoBERTa:
     2), as in the released code; so does `unshifted`, which also does not leave positions for the sentence.
     `full_stop` appends a full stop to sentences without one, at test time.
+
+    Attributes:
+        pooling: the name of the pooling.
+        head: the head applied to the vector: the run's, or a random one.
+        template: a text around each sentence, with `{text}` and `{mask}`.
+        denoise: whether the vector of the empty template is subtracted.
+        full_stop: whether sentences end with a full stop.
     """
 
     key: ClassVar[str] = "pooling"
@@ -186,6 +193,9 @@ class Average(PoolingParameters):
 
     `pad_to` pads each row to this number of tokens. The padding counts in the mean, but no token attends to it
     (Mirror-BERT's code). Longer rows are truncated at test time and are an error in training.
+
+    Attributes:
+        pad_to: the number of tokens to which each row is padded. The padding counts in the mean.
     """
 
     pad_to: Count | None = None

@@ -12,6 +12,9 @@ class ScheduleParameters(NamedEntry):
 
     It returns a factor for the 0-based step `step` of `steps`. The learning rate follows a schedule after its
     warm-up, and the weight of a term can follow a schedule too.
+
+    Attributes:
+        schedule: the name of the schedule.
     """
 
     key: ClassVar[str] = "schedule"
@@ -59,6 +62,9 @@ class CosineSchedule(ScheduleParameters):
     """Half a cosine from 1 to `floor`, without restarts.
 
     Loshchilov and Hutter (2017).
+
+    Attributes:
+        floor: the last value.
     """
 
     schedule: Literal["cosine"]
@@ -82,6 +88,9 @@ class OptimiserParameters(NamedEntry):
     It returns a torch optimiser. `groups` are torch's parameter groups with `params`, `lr` and `weight_decay`;
     the training loop sets `lr` before each step. With `closure` a step gets a function that computes loss and
     gradients of the batch again (SAM).
+
+    Attributes:
+        optimiser: the name of the optimiser.
     """
 
     key: ClassVar[str] = "optimiser"
@@ -91,7 +100,12 @@ class OptimiserParameters(NamedEntry):
 
 
 class AdamWParameters(OptimiserParameters):
-    """AdamW with SimCSE's defaults (Loshchilov and Hutter 2019; methods 1.4)."""
+    """AdamW with SimCSE's defaults (Loshchilov and Hutter 2019; methods 1.4).
+
+    Attributes:
+        betas: the decay rates of both moments.
+        epsilon: the constant of the denominator.
+    """
 
     optimiser: Literal["adamw"]
     betas: tuple[Rate, Rate] = (0.9, 0.999)
@@ -104,6 +118,9 @@ class OrderParameters(NamedEntry):
     It returns the row numbers of an epoch, as many as the dataset has rows; batches are consecutive parts of
     them. `data` has `rows`, `batch_size`, `labels` and `columns` of tokens; `random` is a numpy generator
     seeded by seed and epoch.
+
+    Attributes:
+        order: the name of the order.
     """
 
     key: ClassVar[str] = "order"
@@ -131,6 +148,9 @@ class AscendingOrder(OrderParameters):
     """A curriculum: rows in ascending order of label or length.
 
     The length is the number of tokens of the first view.
+
+    Attributes:
+        by: `label` or `length`, the number of tokens of the first view.
     """
 
     order: Literal["ascending"]

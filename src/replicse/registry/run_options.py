@@ -32,6 +32,15 @@ class DropoutRates(Checked):
     the rate for sentence vectors after pooling (2-Tier SimCSE, methods 5); `heads` the rate for entire
     attention heads (drophead, Zhou et al. 2020), which only the packed engine supports. `schedule: curriculum`
     multiplies all rates at step t of T by 1 - exp(-gamma t / T) (Morerio et al. 2017).
+
+    Attributes:
+        hidden: the rate of hidden states.
+        attention: the rate of attention weights.
+        pooled: the rate of sentence vectors after pooling.
+        heads: the rate of entire attention heads.
+        masks: whether the views of a sentence have independent masks or the same.
+        schedule: `constant`, or `curriculum`: rates rise from 0.
+        gamma: the speed of the curriculum.
     """
 
     hidden: Rate = 0.1
@@ -60,6 +69,11 @@ class PoolingChoice(Checked):
     """The pooling in training and at test time.
 
     `selection` is the pooling for the selection of the checkpoint; default: `test`.
+
+    Attributes:
+        train: the pooling in training.
+        test: the pooling at test time.
+        selection: the pooling for the selection of the checkpoint. The default is `test`.
     """
 
     train: TrainingPooling = ClsHead(pooling="cls-head")
@@ -80,6 +94,21 @@ class Optimisation(Checked):
     many epochs as needed; a layer of a recipe with `steps` but without `epochs` means this. With `steps: 0` the
     start is evaluated. A step uses `accumulate` batches, and the gradient is the mean of their gradients: each
     batch has its own loss, so the in-batch negatives come from `batch_size` rows.
+
+    Attributes:
+        batch_size: the number of rows in a batch.
+        learning_rate: the highest learning rate.
+        epochs: the number of epochs, or null: as many as `steps` need.
+        steps: the maximum number of steps.
+        accumulate: the number of batches in a step.
+        warmup: the share of steps in which the learning rate rises from 0.
+        decay: the schedule of the learning rate after the warm-up.
+        optimiser: the optimiser.
+        rates: other learning rates of the encoder, the heads, or the parameters of terms.
+        layer_decay: the factor of the learning rate from a layer to the layer below.
+        weight_decay: the weight decay.
+        clip: the maximum norm of the gradient.
+        max_length: the maximum number of tokens.
     """
 
     batch_size: Annotated[Count, Field(ge=2)] = 64
@@ -122,6 +151,15 @@ class SelectionRule(Checked):
     always includes the last step. `keeps: lowest` selects the lowest score, like a script whose
     `greater_is_better` is false by mistake. A run ends after `patience` consecutive scores that are not better
     than the best score.
+
+    Attributes:
+        metric: the metric path, such as `sts-dev/STS-B/all`.
+        every: the number of steps between scores; 0: the last checkpoint is the best.
+        at_end: whether the last step is scored in any case.
+        patience: the number of scores without improvement after which a run ends.
+        keeps: whether the highest or the lowest score is the best.
+        data: the development set of a labelled task.
+        options: the options of the suite.
     """
 
     metric: str = "sts-dev/STS-B/all"
@@ -194,6 +232,12 @@ class Freeze(Checked):
     except those with one of these words in their names. A file can contain `encoder` instead of {encoder:
     true}. `embeddings` freezes the embedding layer and the normalisation. `layers` is the first and the last
     frozen layer, counted from 0; negative numbers count from the end: [0, -2] is all but the last.
+
+    Attributes:
+        embeddings: whether the embeddings are not trained.
+        layers: the first and the last layer that is not trained.
+        encoder: whether no weight of the encoder is trained.
+        but: words in the names of weights that are trained nevertheless.
     """
 
     embeddings: bool = False
@@ -234,6 +278,12 @@ class Momentum(Checked):
     from the run's initial weights, or from random weights (ESimCSE's code). The head is an average too, or the
     trained head. Terms use the vectors (`TermParameters.momentum_views`). With a `schedule` 1 - decay follows
     the schedule: `cosine` is the schedule of BYOL, from decay to 1 (Grill et al. 2020, section 3.2).
+
+    Attributes:
+        decay: the share of its own weights that is kept in a step.
+        schedule: the schedule of 1 - decay.
+        start: the initial weights: the run's, or random ones.
+        head: whether the head is an average too, or the trained head.
     """
 
     decay: Rate
@@ -258,6 +308,11 @@ class Trajectory(Checked):
 
     The steps are 0, every, 2 every, ... until `until`, and the steps in `then`. With `every: 0` no checkpoint
     is kept.
+
+    Attributes:
+        every: the number of steps between kept checkpoints; 0: no checkpoint is kept.
+        until: the last step.
+        then: further steps.
     """
 
     every: Annotated[Whole, Field(ge=0)] = 0
@@ -295,6 +350,11 @@ class View(Checked):
     """A column of the corpus, optionally augmented.
 
     `pooling` replaces the run's pooling for this view.
+
+    Attributes:
+        column: the column of the corpus.
+        augment: the augmentation of the column.
+        pooling: another pooling for this view.
     """
 
     column: Id
@@ -336,6 +396,19 @@ class RunOptions(Checked):
     """The options of a run, apart from the data.
 
     `head` is the head that poolings with a head apply.
+
+    Attributes:
+        encoders: whether one encoder encodes all views (`shared`), or two are trained.
+        dropout: the dropout rates.
+        pooling: the poolings.
+        optimisation: the optimiser, the learning rate, steps and batches.
+        selection: the rule for the best checkpoint.
+        head: the head that poolings with a head apply.
+        engine: the implementation of the encoder. `auto` uses the packed engine if it supports the encoder.
+        precision: the precision of the products.
+        freeze: the weights that are not trained.
+        momentum: a momentum encoder.
+        order: the order of the rows in an epoch.
     """
 
     encoders: Literal["shared", "two"] = "shared"

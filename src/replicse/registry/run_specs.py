@@ -63,7 +63,13 @@ NamedTerms = Annotated[tuple[Term, ...], Field(min_length=1), AfterValidator(_te
 
 
 class FreshSpec(Checked):
-    """Random weights, a tokenizer of the scale, initial token embeddings."""
+    """Random weights, a tokenizer of the scale, initial token embeddings.
+
+    Attributes:
+        architecture: the sizes of the encoder.
+        tokenizer: a tokenizer of the scale.
+        embeddings: the initial token embeddings.
+    """
 
     architecture: Architecture
     tokenizer: Annotated[Id, _name_of("a tokenizer")]
@@ -75,6 +81,12 @@ class AveragedRun(Checked):
 
     Their seed is the run's own seed, or they use `seeds` on the backbone of each seed. `run` changes their
     options; `checkpoint` is the checkpoint to average (default: the checkpoint kept by each run).
+
+    Attributes:
+        use: the recipe.
+        run: changes of the runs.
+        checkpoint: the checkpoint to average.
+        seeds: the seeds to average. The default is the run's own seed.
     """
 
     use: Text
@@ -94,6 +106,20 @@ class InitSpec(Checked):
     default heads are initialised again (methods 1.2). `keep_terms` keeps the parameters of terms with the same
     names. `family` converts the encoder to another architecture, with randomly initialised additional weights
     and with `config` in the configuration.
+
+    Attributes:
+        backbone: a backbone of the scale.
+        use: the recipe whose last checkpoint with the same seed is used.
+        average: the runs whose weights are averaged.
+        fresh: random weights.
+        hub: the hub id of an encoder.
+        folder: a folder, absolute or relative to the workspace.
+        run: changes of the other recipe's run.
+        checkpoint: the checkpoint of the other run. The default is the one that it keeps.
+        keep_head: whether saved heads are kept. By default they are initialised again.
+        keep_terms: whether parameters of terms with the same names are kept.
+        family: another architecture to which the encoder is converted.
+        config: further keys of its configuration.
     """
 
     backbone: Id | None = None
@@ -150,7 +176,13 @@ class InitSpec(Checked):
 
 
 class SourceSpec(Checked):
-    """A corpus of the scale, the views, and the objective on them."""
+    """A corpus of the scale, the views, and the objective on them.
+
+    Attributes:
+        corpus: the corpus, by name.
+        views: the views that are encoded.
+        objective: the terms of the loss.
+    """
 
     corpus: CorpusName
     views: NamedViews
@@ -162,6 +194,13 @@ class RunSpec(RunOptions):
 
     `beside` has further sources: each step uses a batch of one source, in turn, and an epoch ends when all rows
     of the first source were used.
+
+    Attributes:
+        init: the initial weights.
+        corpus: the corpus, by name.
+        views: the views that are encoded.
+        objective: the terms of the loss.
+        beside: further sources. Steps use the sources in turn.
     """
 
     init: InitSpec | None = None

@@ -32,6 +32,18 @@ class EvaluationSet(Checked):
     Scores are in `range`, including both ends. `subset` is the heading of subsets with separate correlations.
     `split` is the heading of the split of labelled sentences (`train`, `dev` or `test`); without it they are
     cross-validated.
+
+    Attributes:
+        format: `table`.
+        file: the file, absolute or relative to the workspace.
+        first: the heading of the first sentence of a pair.
+        second: the heading of the second sentence.
+        score: the heading of the score.
+        range: the lowest and the highest possible score.
+        subset: the heading of subsets, which are also correlated separately.
+        text: the heading of labelled sentences.
+        label: the heading of their labels.
+        split: the heading of `train`, `dev` or `test`. Without it, the sentences are cross-validated.
     """
 
     format: Literal["table"] = "table"

@@ -20,6 +20,17 @@ class Table(CorpusFormat):
     The keys of the roles specify the headings of their columns. `label` is the heading of a number: a class, a
     grade or a score. `at` is a dict from scales to the rows that are used there, instead of the keys next to
     it.
+
+    Attributes:
+        file: the file, absolute or relative to the workspace.
+        at: the rows to use by scale, instead of the keys `limit`, `sample`, `rows` and `about`.
+        text: the heading of single sentences.
+        anchor: the heading of the anchor.
+        positive: the heading of the positive.
+        negative: the heading of the hard negative.
+        first: the heading of the first sentence.
+        second: the heading of the second sentence.
+        label: the heading of a number: a class, a grade or a score.
     """
 
     in_workspace: ClassVar[bool] = True

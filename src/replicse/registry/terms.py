@@ -23,6 +23,12 @@ class TermParameters(Entry):
     `module:class` of the loss. The methods return which views the term uses as vectors, and the number of
     additional passes per row through an encoder of the run's size and through the frozen models (its fields of
     type `FrozenModel`).
+
+    Attributes:
+        term: the name of the term.
+        weight: the weight of the term.
+        schedule: the schedule of the weight.
+        schedules: the schedules of other numbers of the term, by key.
     """
 
     key: ClassVar[str] = "term"
@@ -133,6 +139,13 @@ class InfoNCEParameters(TermParameters):
 
     With several `parts` the batch is split, each part compares only its own rows, and the loss is the mean over
     parts: the same as devices that do not gather their vectors, or steps of gradient accumulation.
+
+    Attributes:
+        temperature: the divisor of similarities.
+        similarity: the similarity of two vectors.
+        hard_negative_weight: the weight of hard negatives in the denominator.
+        parts: the number of parts of the batch that are compared separately.
+        views: the views that are compared.
     """
 
     implementation: ClassVar[str] = "replicse.objective.infonce:InfoNCE"
@@ -168,6 +181,11 @@ class MaskedLanguageModellingParameters(TermParameters):
     """Masked language modelling.
 
     It is SimCSE's auxiliary loss (appendix D) and the pre-training of compact encoders.
+
+    Attributes:
+        ratio: the share of tokens to predict.
+        candidates: the number of random tokens in the softmax besides the targets; 0: the full vocabulary.
+        in_place: whether other terms encode the masked sentences too, as a bug of SimCSE's code did.
     """
 
     implementation: ClassVar[str] = "replicse.objective.mlm:MaskedLanguageModelling"
@@ -186,7 +204,11 @@ class MaskedLanguageModellingParameters(TermParameters):
 
 
 class LabelledParameters(TermParameters):
-    """Base of the terms with labels: the task whose head they train."""
+    """Base of the terms with labels: the task whose head they train.
+
+    Attributes:
+        task: the task whose head is trained.
+    """
 
     task: Id
 
@@ -200,7 +222,12 @@ class LabelledParameters(TermParameters):
 
 
 class ClassifierParameters(LabelledParameters):
-    """Base of the terms of a classifier: the number of classes and sentences."""
+    """Base of the terms of a classifier: the number of classes and sentences.
+
+    Attributes:
+        classes: the number of classes.
+        sentences: the number of sentences of a row.
+    """
 
     classes: Whole
     sentences: Literal[1, 2]
@@ -226,6 +253,9 @@ class MeanSquaredErrorParameters(LabelledParameters):
     """Squared error of a scaled cosine and human ratings from 0 to 5.
 
     2-Tier SimCSE, Table 1.
+
+    Attributes:
+        scaling: how a cosine is scaled to the ratings.
     """
 
     implementation: ClassVar[str] = "replicse.objective.labelled:MeanSquaredError"

@@ -47,6 +47,14 @@ class Relation(Checked):
     side is an expression, or a list of expressions that should all satisfy the relation. `up to` means "by up to 14%":
     no number on the left exceeds the number on the right, and the largest number reaches it, both within the rounding
     of the reported number, which is the margin.
+
+    Attributes:
+        left: an expression in cells, or a list of them. The relation must hold for each.
+        op: the comparison. `within` allows a difference in either direction, `up to` names the largest of several
+            numbers.
+        right: an expression in cells, or a list of them.
+        margin: the difference that `>` must exceed, or that `within` allows.
+        over: the texts that replace `{}` in the names of cells. The relation must hold for each.
     """
 
     left: Side
@@ -161,6 +169,17 @@ class Claim(Checked):
     sentence that no cell measures, so the sentence is never fully supported; `against` is another contradiction in the
     paper, such as another sentence or a missing number. `contradicts` is a list of claims of other papers, as
     `paper/id`, that state the opposite; it is enough if one of the two claims lists the other.
+
+    Attributes:
+        id: the id of the claim.
+        text: the sentence of the paper.
+        place: the place in the paper.
+        relations: the relations that must all hold.
+        readings: further relations of each reading of an ambiguous sentence, by name.
+        untested: the part of the sentence that no cell measures.
+        against: another contradiction in the paper, such as a missing number.
+        note: a remark for readers of the file.
+        contradicts: the claims of other papers that state the opposite, as `paper/id`.
     """
 
     id: Id

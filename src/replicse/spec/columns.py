@@ -24,6 +24,12 @@ class Reducer(Checked):
 
     `argmax` shows the value at a path of the run of the best job (`shows`) instead of the score. `best_by` shows the
     score of the job that is best in another column (`by`): the test score of the job with the best development score.
+
+    Attributes:
+        statistic: the name of the statistic.
+        q: the percentile, from 0 to 100.
+        shows: the path in the run of the best job whose value is shown instead of the score (`argmax`).
+        by: the column by which the best job is chosen (`best_by`).
     """
 
     statistic: Literal["mean", "max", "min", "median", "percentile", "sd", "argmax", "best_by"] = "mean"
@@ -72,6 +78,10 @@ class Over(Checked):
     """The statistic over the jobs of a search, then over seeds.
 
     `jobs` is required for a search.
+
+    Attributes:
+        jobs: the statistic over the jobs of a search.
+        seeds: the statistic over seeds.
     """
 
     jobs: Annotated[Reducer, SHORT] | None = None
@@ -89,6 +99,12 @@ class Subtrahend(Checked):
     """A reported number of another item.
 
     The default row is the row of the cell.
+
+    Attributes:
+        item: the item of the reported number.
+        column: its column.
+        metric: its metric.
+        row: its row. The default is the row of the cell.
     """
 
     item: Text
@@ -109,6 +125,13 @@ class _Column(Checked):
     """The keys of every kind of column.
 
     The default of `metric` is the metric of the table.
+
+    Attributes:
+        id: the id of the column.
+        label: the label as the paper prints it.
+        metric: the name of the metric. The default is the table's.
+        better: whether a higher or a lower number is better.
+        encoder: changes of the request of all cells in the column.
     """
 
     id: ColumnId
@@ -126,6 +149,11 @@ class Score(_Column):
     """A number of an evaluation.
 
     Rows can specify the path if the column does not.
+
+    Attributes:
+        kind: `score`, which may be left out.
+        metric_path: the place of the number in an evaluation, as `suite/task/metric`. Rows may specify it instead.
+        over: the statistic over jobs and seeds.
     """
 
     model_config = ConfigDict(json_schema_extra=_kind_may_be_left_out)
@@ -136,13 +164,24 @@ class Score(_Column):
 
 
 class StepScore(Score):
-    """A column of a trajectory: a training step, or the end (None)."""
+    """A column of a trajectory: a training step, or the end (None).
+
+    Attributes:
+        step: the training step, or null for the end.
+    """
 
     step: Whole | None = None
 
 
 class Difference(_Column):
-    """A number of an evaluation minus a reported number."""
+    """A number of an evaluation minus a reported number.
+
+    Attributes:
+        kind: `difference`.
+        metric_path: the place of the number in an evaluation.
+        over: the statistic over jobs and seeds.
+        subtract: the reported number that is subtracted.
+    """
 
     kind: Literal["difference"]
     metric_path: MetricPath = ""
@@ -151,7 +190,12 @@ class Difference(_Column):
 
 
 class TextColumn(_Column):
-    """Sentences of an evaluation."""
+    """Sentences of an evaluation.
+
+    Attributes:
+        kind: `text`.
+        metric_path: the place of the sentences in an evaluation.
+    """
 
     over: ClassVar[Over | None] = None
     kind: Literal["text"]
@@ -163,6 +207,12 @@ class Derived(_Column):
 
     The formula contains names of columns, as in `({sst} + {paraphrase}) / 2`, or columns of another row, as in
     `{avg} - {unsup/avg}`.
+
+    Attributes:
+        kind: `derived`.
+        formula: an expression in other columns, such as `({sst} + {paraphrase}) / 2`, or in columns of another row:
+            `{avg} - {unsup/avg}`.
+        over: the statistic over seeds.
     """
 
     metric_path: ClassVar[str] = ""

@@ -67,6 +67,10 @@ class DataChoice(Checked):
     """The source of data.
 
     Default: the source of the scale, with REPLICSE_DATA as local root.
+
+    Attributes:
+        source: `embedded` generates the data, `local` loads a folder, `hub` downloads.
+        root: the folder of a local source. The default is the environment variable REPLICSE_DATA.
     """
 
     source: Literal["embedded", "local", "hub"] | None = None
@@ -77,6 +81,9 @@ class Plugins(Checked):
     """Plug-ins: files or folders of the workspace.
 
     `replicse.registry.plugins` loads them.
+
+    Attributes:
+        plugins: the files or folders of the workspace that register entries.
     """
 
     plugins: tuple[Text, ...] = ()
@@ -86,6 +93,12 @@ class OwnRow(Checked):
     """A user's row: an encoder and the pooling.
 
     The encoder is a hub id, or a folder that is absolute or relative to the workspace.
+
+    Attributes:
+        folder: the folder of the encoder, absolute or relative to the workspace.
+        hub: the hub id of the encoder.
+        pooling: the pooling. The default is the pooling of the encoder's folder, else `cls`.
+        label: the label of the row. The default is its id.
     """
 
     folder: Text | None = None
@@ -104,6 +117,19 @@ class Config(Plugins):
     with every seed on the backbone of every seed. `precision` replaces the scale's precision of training. `corpora`
     and `sets` are used in addition to the corpora and evaluation datasets of papers. `folders` is a dict from encoders
     of the hub to folders, absolute or relative to the workspace.
+
+    Attributes:
+        scale: the name of the scale: the models, the datasets and the number of steps.
+        papers: the papers and items to reproduce: `all`, a list, or a dict from papers to items.
+        seeds: the seeds of each run. Three or more give an interval.
+        adjudicate: the items of which all protocols are run.
+        data: the source of the data. The default is the source of the scale.
+        precision: the precision of all training, instead of the scale's.
+        rows: the rows to use by item: a list of their ids, or a dict of your own rows, which are then run alone.
+        crossed: the rows by item that are also run with every seed on the backbone of every seed.
+        corpora: your own corpora by name, in addition to the corpora of papers.
+        sets: your own evaluation sets by name, in addition to the sets of papers.
+        folders: the folders of encoders by hub id, absolute or relative to the workspace.
     """
 
     scale: Id

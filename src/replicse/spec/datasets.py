@@ -58,6 +58,10 @@ class TaskAverage(Checked):
     """The parts of an average, and their number.
 
     The parts are one or more patterns of metric paths.
+
+    Attributes:
+        of: one or more patterns of metric paths.
+        parts: the number of parts.
     """
 
     patterns: Annotated[
@@ -84,7 +88,12 @@ class TaskAverage(Checked):
 
 
 class ShareOf(Checked):
-    """The base of a percentage: a number of items, and their name."""
+    """The base of a percentage: a number of items, and their name.
+
+    Attributes:
+        items: the number of items that are 100%.
+        what: the name of the items, such as `sentences`.
+    """
 
     items: Count
     what: Text
@@ -96,6 +105,13 @@ class Datasets(Checked):
     `sizes` are dataset sizes in rows, by file if a dataset has several files. `tokens` is the approximate number of
     tokens of a suite of long texts, in total or by set. `averages` are the parts of averages, `same` groups of metric
     paths with the same number, `percentages` the possible bases of percentages.
+
+    Attributes:
+        sizes: the number of rows of each dataset, by file if it has several.
+        tokens: the approximate number of tokens of suites of long texts, in total or by set.
+        averages: the parts of each average over tasks.
+        same: groups of metric paths with the same number.
+        percentages: the numbers of rows that a percentage may be based on.
     """
 
     sizes: dict[CountedPath, Count | Annotated[dict[Text, Count], Field(min_length=1)]]

@@ -35,6 +35,9 @@ class Recipe(RunSpec):
     """A named template of runs.
 
     `like` is the recipe that it extends, as `recipe` or `paper/recipe`.
+
+    Attributes:
+        like: the recipe that this recipe extends, as `recipe` or `paper/recipe`.
     """
 
     like: Text | None = None
@@ -44,6 +47,11 @@ class Vary(Checked):
     """Changes of all views and terms of a run.
 
     Parameters are changed, or both sides are augmented.
+
+    Attributes:
+        augment: keys to change in the augmentation of all views.
+        terms: keys to change in the terms of the objective, by name.
+        both_sides: whether the augmentation is applied to all views instead of one.
     """
 
     augment: dict[str, Any] = {}
@@ -137,6 +145,11 @@ class Domain(Checked):
     """The domain of a random number.
 
     The domain is uniform or log-uniform between two bounds, or a list of values.
+
+    Attributes:
+        uniform: the lower and the upper bound of a uniform distribution.
+        log-uniform: the bounds of a distribution that is uniform in the logarithm.
+        choice: the list of values.
     """
 
     uniform: tuple[Number, Number] | None = None
@@ -185,6 +198,11 @@ class Draw(Checked):
 
     The sequence equals scipy.stats.qmc.Halton without scrambling. It is computed here because importing scipy.stats
     takes as long as compiling a study, and because the name of a run should not change with a library.
+
+    Attributes:
+        jobs: the number of jobs.
+        seed: the seed of the sequence.
+        domains: the domain of each value, by its path in the run.
     """
 
     jobs: Count
@@ -233,6 +251,22 @@ class EncoderRequest(Checked):
 
     `grid` trains a run for every combination of values, `draw` for each job of a random search; their keys are paths
     into the run.
+
+    Attributes:
+        use: the recipe whose run is trained, as `recipe` or `paper/recipe`.
+        backbone: a backbone of the scale, without training.
+        released: a released checkpoint of the scale.
+        vectors: word vectors of the scale.
+        folder: a folder with your own encoder, absolute or relative to the workspace.
+        hub: your own encoder as a hub id, `name/model[@revision]`.
+        run: changes of the run that the recipe describes.
+        vary: changes of all views or terms of the run.
+        grid: lists of values by path in the run. A run is trained for each combination.
+        draw: a random search.
+        pooling: the pooling at test time.
+        checkpoint: the checkpoint to evaluate: `best`, `last` or a step.
+        postprocess: a post-processing of the vectors, such as whitening.
+        engine: the implementation of the encoder. `auto` uses the packed engine if it supports the encoder.
     """
 
     use: Text | None = None

@@ -45,6 +45,19 @@ class About(Checked):
     items, `elsewhere` the names of other places with reported numbers. `precision` is the precision of training, if
     code or text states it; `poolers` are the names of poolings in the evaluation script; `coverage` is a sentence for
     the report on numbers of the paper that are not transcribed.
+
+    Attributes:
+        title: the title of the paper.
+        authors: the authors, as a citation lists them.
+        year: the year of publication. Papers are sorted by year and key.
+        venue: the conference or journal.
+        url: the address of the paper.
+        precision: the precision of training, if the code or the text states it.
+        poolers: names of poolings in the authors' evaluation script, with the pooling that each one means here.
+        first: whether the other papers build on this paper.
+        order: the names of the items in the order of the paper.
+        elsewhere: the names of other places with reported numbers.
+        coverage: a sentence for the report about numbers of the paper that are not transcribed.
     """
 
     title: Text
@@ -75,13 +88,20 @@ class Corpora(Checked):
     """The corpora of a paper.
 
     A corpus of the scale replaces a paper's corpus of the same name.
+
+    Attributes:
+        corpora: the corpora by name. A corpus of the scale replaces a corpus of the same name.
     """
 
     corpora: dict[Id, Corpus]
 
 
 class Sets(Checked):
-    """The evaluation datasets of a paper."""
+    """The evaluation datasets of a paper.
+
+    Attributes:
+        sets: the evaluation sets by name.
+    """
 
     sets: dict[SetName, EvaluationSet]
 

@@ -27,6 +27,11 @@ class Change(Vary):
     """The change of a protocol.
 
     The change is in the run, in views and terms, or in checkpoint and pooling.
+
+    Attributes:
+        run: changes of the run.
+        checkpoint: another checkpoint.
+        pooling: another pooling.
     """
 
     run: RunSpec | None = None
@@ -42,6 +47,16 @@ class Protocol(Checked):
     run, which is evaluated. `as_run` means that the released code uses the variant; the protocol `as-run` combines all
     such variants. `in_table` lists items that show the variant below their rows; other items run it only if they are
     adjudicated.
+
+    Attributes:
+        id: the id of the protocol.
+        title: what is different, in a few words.
+        evidence: the place that shows the difference: a line of code, a thread, a section.
+        cells: the rows that it may explain, by item, or single cells as `row/column`.
+        change: the changes of the encoder's request.
+        stages: the recipes of the chain whose runs are changed. The default is the run that is evaluated.
+        as_run: whether the released code does this. The protocol `as-run` combines all such protocols.
+        in_table: the items that show the protocol below their rows. Other items run it only if they are adjudicated.
     """
 
     id: Id

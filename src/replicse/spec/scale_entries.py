@@ -25,6 +25,9 @@ class Pretraining(RunSpec):
     The run has one seed, or each seed of a study (`each`). A backbone that is pre-trained here varies by seed about as
     much as fine-tuning on it does. With `each`, a seed is a complete chain, and two rows with the same seed share
     their backbone.
+
+    Attributes:
+        seed: the seed of the pre-training, or `each`: every seed of the study pre-trains its own backbone.
     """
 
     seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0
@@ -34,6 +37,12 @@ class BackboneSource(Checked):
     """A backbone.
 
     It is an artefact of the hub, a folder of the data root, or the result of a run that pre-trains it.
+
+    Attributes:
+        hub: the hub id of the encoder.
+        folder: a folder of the data root.
+        run: a run that pre-trains the backbone.
+        engine: the implementation of the encoder.
     """
 
     hub: Text | None = None
@@ -45,7 +54,13 @@ class BackboneSource(Checked):
 
 
 class Released(Checked):
-    """A released checkpoint with pooling, or a stand-in at a smaller scale."""
+    """A released checkpoint with pooling, or a stand-in at a smaller scale.
+
+    Attributes:
+        hub: the hub id of the checkpoint.
+        pooling: the pooling that the authors evaluate it with.
+        stand_in: the encoder that is used instead of the checkpoint at a smaller scale.
+    """
 
     hub: Text | None = None
     pooling: Pooling = Cls(pooling="cls")
@@ -58,6 +73,13 @@ class TokenizerRecipe(Checked):
     """A tokenizer.
 
     It is trained on a corpus of the scale, or created from a vocabulary file of the data root.
+
+    Attributes:
+        train: the kind of tokenizer to train.
+        size: the vocabulary size.
+        corpus: the corpus to train on.
+        vocabulary: a vocabulary file of the data root, instead of training.
+        lowercase: whether texts are converted to lower case.
     """
 
     train: Literal["wordpiece", "byte-bpe"] | None = None
@@ -82,6 +104,12 @@ class Adjust(Checked):
 
     The rule has a factor, an upper bound, or a fixed value of a path. Widths of a head are bounded only if a run sets
     them; by default they equal the width of the encoder.
+
+    Attributes:
+        path: the key of the run, such as `optimisation.steps`.
+        factor: the number that the value is multiplied by.
+        at_most: the upper bound of the value.
+        set: the value that replaces the paper's.
     """
 
     path: Text
@@ -103,7 +131,12 @@ class Adjust(Checked):
 
 
 class DataSource(Checked):
-    """The default source of data, and the recorded files."""
+    """The default source of data, and the recorded files.
+
+    Attributes:
+        source: where the data come from by default.
+        files: the files whose digests are recorded.
+    """
 
     source: Literal["embedded", "local", "hub"]
     files: tuple[DataFile, ...] = ()
@@ -113,6 +146,10 @@ class ReferenceDevice(Checked):
     """A device for estimates of hours.
 
     It has sustained operations per second by precision.
+
+    Attributes:
+        device: the name of the device.
+        flops: sustained operations per second, or a dict by precision.
     """
 
     device: Text
@@ -126,6 +163,17 @@ class ScaleNeeds(Checked):
     With `full_suites` an evaluation requests the memory and hours of the suites, otherwise the defaults of any suite.
     No job requests more than `longest_hours`: a training that ends there is resumed. Without `keeps_searches`, a
     complete study removes the weights of each run that only a search uses, after all evaluations of the run exist.
+
+    Attributes:
+        gpu: whether jobs use no GPU (`none`), use a GPU if there is one (`optional`), or require it.
+        threads: CPU threads of a job.
+        train_memory_mb: memory that a training requests, in MB.
+        train_hours: hours that a training requests if they cannot be estimated.
+        longest_hours: the longest time that a job requests. A training that ends there is resumed.
+        full_suites: whether an evaluation requests the memory and the hours of its suites.
+        keeps_searches: whether the weights of runs that only a search uses are kept after their evaluation.
+        memory_gb: memory of a machine for the study, in GB.
+        disk_gb: disk space for the study, in GB.
     """
 
     gpu: Literal["none", "optional", "required"] = "optional"

@@ -55,6 +55,31 @@ class Scale(Checked):
     does not follow from their name. `precision: papers` trains the runs of each paper in the precision of the paper,
     by default fp32. A grid uses only the values in `grids`; only the first `draws` jobs of a random search are run. An
     item with a search of more jobs than `largest_search` is left out of a study that does not name it.
+
+    Attributes:
+        name: the name of the scale, equal to the name of the file.
+        title: the title in the report.
+        shows: a sentence about what numbers of this scale can show.
+        comparable: whether numbers are compared with the papers' and get verdicts.
+        judges_orders: whether orders of rows and signs of differences are compared.
+        cost: the device, or list of devices, for estimates of hours. The first is the default.
+        needs: what the jobs and the machine need.
+        data: the default source of the data.
+        precision: the precision of training; `papers` uses each paper's own, by default fp32.
+        backbones: the encoders that training starts from, by name.
+        corpora: the corpora by name.
+        tokenizers: the tokenizers of backbones that are trained from random weights, by name.
+        released: the released checkpoints by name.
+        vectors: the word vectors by name.
+        downloads: the sources of files below the data root.
+        weights: the size in bytes of encoders of the hub if it does not follow from the name.
+        options: the options of suites by name.
+        augmentations: changed parameters of augmentations by name.
+        adjust: rules that adapt runs to the scale. Values that a paper of the workspace writes are kept.
+        recipes: the recipe that is used instead of another one at this scale.
+        grids: the values that a search tries at this scale, by path.
+        draws: the number of jobs of a random search that are run.
+        largest_search: the largest number of jobs of a search. An item with a larger one is run only if it is named.
     """
 
     name: Id

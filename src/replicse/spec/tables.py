@@ -36,6 +36,19 @@ class Row(Checked):
     of single columns, `cells` changes the request of single cells. `printed` is a dict from columns to numbers of the
     running text that are the reported numbers of the cells: `row/column` of the pseudo-item `text`. A row that is
     `final_only` has no steps. A `quoted` row is not run.
+
+    Attributes:
+        id: the id of the row.
+        label: the label as the paper prints it. The default is the id.
+        group: the heading of a block of rows.
+        quoted: whether the paper quotes the numbers from elsewhere. A quoted row is not run.
+        note: a footnote of the label.
+        encoder: the request for the encoder of the row.
+        also: encoders for further protocols of the row, such as a released checkpoint.
+        metric_paths: other metric paths by column.
+        cells: changes of the request by column.
+        printed: the number of the running text that is the reported number of a cell, by column, as `row/column`.
+        final_only: whether the row has no steps of a trajectory.
     """
 
     id: Id
@@ -55,6 +68,11 @@ class TrajectoryFigure(Trajectory):
     """The steps of a figure of checkpoints during training.
 
     Steps before `from` are not shown.
+
+    Attributes:
+        from: the first step that is shown.
+        every: the number of steps between checkpoints.
+        until: the last step.
     """
 
     start: Annotated[Whole, Field(ge=0)] = Field(0, alias="from")
@@ -66,6 +84,13 @@ class Setting(Checked):
     """The setting of the reported numbers.
 
     A key is missing if the paper does not state it.
+
+    Attributes:
+        metric: the metric.
+        aggregation: how subsets are combined: `all` pairs together, their `mean`, or the weighted mean `wmean`.
+        split: the split of the data.
+        task: the task.
+        pooling: the pooling.
     """
 
     metric: Text | None = None
@@ -76,7 +101,22 @@ class Setting(Checked):
 
 
 class Item(Checked):
-    """A table or a figure of a paper."""
+    """A table or a figure of a paper.
+
+    Attributes:
+        id: the name of the item, `paper/item`.
+        kind: whether the item is a table or a figure.
+        figure: the kind of figure that is drawn; blank for a table without one.
+        title: the title in the report.
+        place: the place in the paper.
+        setting: the setting of the reported numbers, as the paper states it.
+        encoder: the request that all rows share.
+        columns: the columns.
+        trajectory: the steps of a figure of checkpoints during training.
+        rows: the rows in the paper's order.
+        baseline: the id of the row that the other rows are compared with.
+        notes: sentences below the table.
+    """
 
     id: Text
     kind: Literal["table", "figure"]

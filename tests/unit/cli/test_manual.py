@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from replicse.checked import Checked
 from replicse.cli import VERBS, main
 from replicse.cli.answers import SCREEN
-from replicse.cli.manual import DescribedKeys, find_pages, keys, read_page
+from replicse.cli.manual import DescribedKeys, file_schemas, find_pages, keys, read_page
 
 
 def test_the_pages_are_listed_and_a_mistake_names_the_nearest(capsys):
@@ -93,3 +93,13 @@ def test_the_keys_of_a_file_have_the_meanings_of_their_attributes():
         "| `lowercase` | true or false | `false` |  |",
         "| `labels` | list of string |  |  |",
     ]
+
+
+def test_each_key_of_each_kind_of_file_has_a_meaning():
+    missing = []
+    for name, schema in file_schemas().items():
+        for part, entry in [(name, schema), *schema.get("$defs", {}).items()]:
+            for key, value in entry.get("properties", {}).items():
+                if not value.get("description"):
+                    missing.append(f"{part}.{key}")
+    assert missing == [], "describe the key below `Attributes:` in the docstring of the class"
