@@ -20,10 +20,10 @@ from replicse.printable import columns
 from replicse.runtime.forking import INTERRUPTED
 from replicse.runtime.progress import CLEARED, heartbeat
 
-# Errors of a disk that is full or read-only.
+# Error numbers of a disk that is full or read-only.
 NOT_WRITTEN = (*FULL, errno.EROFS, errno.EACCES, errno.EPERM)
 
-# Help by group and verb; a verb is a module of replicse.cli.
+# Help texts by group and verb; each verb is a module of replicse.cli.
 GROUPS = {
     "every day": {
         "plan": "list items, runs and hours",
@@ -51,14 +51,14 @@ GROUPS = {
     },
 }
 EVERYDAY = next(iter(GROUPS))
-# Examples of the everyday verbs in the help.
+# Example arguments of everyday verbs in the help.
 EXAMPLES = {
     "run": " simcse/table3",
     "show": " simcse/table3",
     "why": " simcse/table3/p0.1/stsb-dev",
     "doctor": " --scale paper",
 }
-# Verbs that the workflow calls; they are not in the help.
+# Verbs that only the workflow uses; the help does not list them.
 INTERNAL = {"job": "do one job of the workflow"}
 VERBS = {verb: about for group in GROUPS.values() for verb, about in group.items()}
 ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
@@ -66,7 +66,11 @@ USAGE = "options: replicse VERB --help; docs: replicse help; 0 ok, 1 failed, 2 b
 
 
 def help_text(groups: Iterable[str]) -> str:
-    """Return the help of the verbs in some groups."""
+    """Return the help of the verbs in some groups.
+
+    Args:
+        groups: names of groups, such as "every day".
+    """
     lines: list[str | tuple[str, str]] = [ABOUT]
     for group in groups:
         verbs = GROUPS[group].items()
@@ -77,7 +81,14 @@ def help_text(groups: Iterable[str]) -> str:
 
 
 def without_verb(words: Sequence[str]) -> int:
-    """Handle a command without a verb: help, version, nearest verb."""
+    """Handle a command without a known verb: help, version or a mistake.
+
+    Args:
+        words: the command-line arguments.
+
+    Returns:
+        The exit code: 2 if the verb is unknown, else 0.
+    """
     if not words:
         print(help_text([EVERYDAY]), "all verbs: replicse --help", sep="\n")
     elif words[0] in ("-h", "--help"):
@@ -95,9 +106,13 @@ def without_verb(words: Sequence[str]) -> int:
 
 
 def print_documentation(names: Sequence[str]) -> None:
-    """Print pages of the documentation, or their list.
+    """Print pages of the documentation, or the list of pages.
 
-    BadInput names the nearest page.
+    Args:
+        names: names of pages; if empty, the list is printed.
+
+    Raises:
+        BadInput: if there is no such page; the message contains the nearest name.
     """
     from replicse.cli.manual import find_pages, read_page
 
@@ -112,9 +127,13 @@ def print_documentation(names: Sequence[str]) -> None:
 
 
 def verb_parser(verb: str) -> Parser:
-    """Return the parser of a verb with its arguments.
+    """Create the argument parser of a verb.
 
-    Parsed arguments contain the function that runs it.
+    Args:
+        verb: the name of the verb, such as "plan".
+
+    Returns:
+        The parser; parsed arguments contain the verb's function as `run`.
     """
     about = (VERBS | INTERNAL)[verb]
     description = f"{about[0].upper()}{about[1:]}."
@@ -127,12 +146,12 @@ def verb_parser(verb: str) -> Parser:
 
 
 def set_up_output() -> None:
-    """Log to stderr, and make all text printable."""
+    """Log to stderr, and escape characters that a stream cannot encode."""
     # A stream is None if the caller closed it, as with `>&-`.
     sys.stdout, sys.stderr = (each or io.StringIO() for each in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal or a pipe that knows no Greek letter
+            stream.reconfigure(errors="backslashreplace")  # the encoding may have no Greek letters
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO,
@@ -143,7 +162,11 @@ def set_up_output() -> None:
 
 
 def answered(words: Sequence[str]) -> int:
-    """Run the requested command and return the exit code."""
+    """Run the requested command and return the exit code.
+
+    Args:
+        words: the command-line arguments. Arguments of `run` after a lone `--` are options of Snakemake.
+    """
     if not words or words[0] not in VERBS | INTERNAL:
         return without_verb(words)
     parser = verb_parser(words[0])
@@ -161,15 +184,22 @@ def answered(words: Sequence[str]) -> int:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a verb and return the exit code."""
-    # Collecting garbage takes 0.1 s of a plan's 0.7, because most imported objects stay alive. pydantic's plug-ins, for
-    # which it would scan the installed packages, are not used.
+    """Run the command line and return the exit code.
+
+    Args:
+        words: the arguments. Default: the arguments of the process.
+
+    Returns:
+        0 (success), 1 (failed), 2 (bad input) or 130 (interrupted).
+    """
+    # Garbage collection would take 0.1 s of the 0.7 s of `plan`, because most imported objects stay alive. pydantic
+    # would scan all installed packages for plug-ins, which are not used here.
     gc.set_threshold(400_000, 20, 50)
     atexit.register(gc.freeze)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     words = list(sys.argv[1:] if words is None else words)
     set_up_output()
-    if words[:1] == ["job"]:  # treat SIGTERM as Ctrl-C, so that the log shows no error
+    if words[:1] == ["job"]:  # handle SIGTERM like Ctrl-C, so that the log contains no traceback
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     program = " ".join(["replicse", *words[:1]])
     try:
@@ -184,7 +214,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print_error(f"{program}: {error}")
         return 1
     except BrokenPipeError:
-        # The reader is gone, as in `replicse show ITEM | head`; otherwise Python would complain at exit.
+        # The reader has exited, as in `replicse show ITEM | head`. Without this, Python prints an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The verb `adjudicate`: which difference in protocol explains a gap."""
+"""The verb `adjudicate`: find the protocol difference behind a gap."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Print the gap that each protocol of an item explains."""
+    """Print how much of a gap each protocol variant explains.
+
+    Args:
+        arguments: the parsed arguments; `item` is a paper or paper/item, or None for all items of the config.
+    """
     named: list[str] = []
     if arguments.item is not None:
         shown, named = selected_items(arguments, arguments.item)
@@ -98,14 +102,18 @@ def run(arguments: Namespace) -> None:
 
 
 def run_text(item: str) -> str:
-    """Return the command that runs an item with its variants."""
+    """Return the command that runs an item with all protocol variants."""
     return f"replicse run {item} --config 'adjudicate=[{item}]'"
 
 
 def by_cell(rows: Iterable[Explained]) -> list[list[Explained]]:
-    """Group variants by cell.
+    """Group variants by cell, best explanations first.
 
-    Explained cells, and in each the strongest variant, come first.
+    Args:
+        rows: the variants of all cells.
+
+    Returns:
+        A list of the variants of each cell. Cells and the variants of a cell are sorted by `explained_first`.
     """
     cells: dict[CellId, list[Explained]] = {}
     for row in rows:
@@ -115,14 +123,25 @@ def by_cell(rows: Iterable[Explained]) -> list[list[Explained]]:
 
 
 def explained_first(row: Explained) -> tuple[object, ...]:
-    """Return a sort key: the outcome, then the sizes of share, gap and effect."""
+    """Return a sort key for variants: outcome, share, gap and effect.
+
+    The default order puts variants that explain a gap first; larger absolute values come before smaller ones.
+    """
     outcomes = ["explains", "in part", "undetermined", "no"]
     rank = outcomes.index(row.outcome) if row.outcome in outcomes else len(outcomes)
     return rank, row.effect is None, -abs(row.share or 0.0), -abs(row.gap or 0.0), -abs(row.effect or 0.0)
 
 
 def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
-    """Format a cell's gap and the strongest variant in two lines."""
+    """Format a cell's gap and the strongest variant in two lines.
+
+    Args:
+        cell: the variants of the cell, strongest first.
+        item: the result of the item that contains the cell.
+
+    Returns:
+        Two lines, shortened to the width of the terminal.
+    """
     first, *others = cell
     signed_text = partial(signed, rounding=finest_rounding((first.reported, first.reported_other)))
     against = f"{first.reported_other} in {first.other_paper}" if first.other else "ours as described"

@@ -24,7 +24,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Check published numbers against each other and the datasets."""
+    """Check published numbers against each other and against the datasets.
+
+    Args:
+        arguments: the parsed arguments; `name` is a paper or paper/item. Default: all papers.
+    """
     file = study_file(arguments.study) if arguments.study else SHIPPED
     there = arguments.study or file.is_file()
     config = checked_config(read_config([file]), str(file)) if there else None
@@ -42,7 +46,11 @@ def run(arguments: Namespace) -> None:
 def audit_lines(findings: Sequence[Finding], arguments: Namespace) -> Iterator[str]:
     """Yield the number of findings, then the findings.
 
-    Each has one line if they do not fit on a screen.
+    If the full text does not fit on a screen, each finding is shortened to one line.
+
+    Args:
+        findings: the findings; certain ones are shown first.
+        arguments: the parsed arguments.
     """
     whole = audit_text(findings, room()).splitlines()
     if arguments.all or len(whole) <= SCREEN:

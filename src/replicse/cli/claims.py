@@ -18,8 +18,8 @@ from replicse.printable import several
 from replicse.show.content.outcomes import FOR_OR_AGAINST, SYMBOLS, contradicted, marked, probability_text
 from replicse.spec.counterparts import counterparts
 
-FEW_CLAIMS = 3  # up to this number, claims are shown in full
-FEW_CELLS = 6  # of a claim, whose numbers are shown
+FEW_CLAIMS = 3  # maximum number of claims that are shown in full by default
+FEW_CELLS = 6  # maximum number of cells of a claim that are listed
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,7 +30,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Judge each claim by the printed numbers, by the numbers of a study that repeated its paper, and by ours."""
+    """Judge each claim by printed numbers, a reproduction's and ours.
+
+    Args:
+        arguments: the parsed arguments; `name` is a paper or paper/claim. Default: all papers.
+    """
     shown = selected_study(arguments)
     plan = shown.plan
     claims = study_claims(plan.names, plan.studied)
@@ -60,7 +64,15 @@ def run(arguments: Namespace) -> None:
 def count_lines(
     rows: Sequence[JudgedClaim], repeated: Mapping[str, str], whose: str = "our runs"
 ) -> Iterator[str]:
-    """Yield the number of claims by outcome: our runs, the published numbers, and reproducibility studies."""
+    """Yield the number of claims by outcome, one line for each source.
+
+    Sources are our runs, the papers' numbers, and the numbers of each reproducibility study.
+
+    Args:
+        rows: the judged claims; if empty, there are no lines.
+        repeated: a dict from paper to the citation of a study that reproduced the paper.
+        whose: a name for our runs. Default: "our runs".
+    """
     views: dict[str, list[str]] = {whose: [row.ours for row in rows]}
     views["paper's numbers"] = [row.reported for row in rows]
     for row in rows:
@@ -73,11 +85,14 @@ def count_lines(
 
 
 def cell_numbers(results: Iterable[ItemResult], whose: str = "ours") -> dict[str, str]:
-    """Format both numbers of each cell, by the names of the cell with and without metric.
+    """Format the printed and the reproduced number of each cell.
 
     Args:
-        results: The results of the items.
-        whose: Who reproduced the numbers: ours or others.
+        results: the results of the items.
+        whose: who reproduced the numbers, "ours" or "others". Default: "ours".
+
+    Returns:
+        A dict from cell name to a string such as "82.5, ours 81.90". The keys are names with and without metric.
     """
     numbers: dict[str, str] = {}
     for result in results:
@@ -95,10 +110,15 @@ def claim_lines(
     complete: bool,
     numbers: Mapping[str, str],
 ) -> Iterator[list[str]]:
-    """Yield the lines of each claim in the papers' order if `complete`, with place, remarks and the numbers of cells.
+    """Yield the lines of each claim.
 
-    Otherwise yield two lines a claim: first claims that our runs decide, then claims that the printed numbers
-    contradict.
+    Args:
+        rows: the judged claims, in the order of the papers.
+        repeated: a dict from paper to the citation of a study that reproduced the paper.
+        complete: whether to show outcomes, source, remarks and numbers of cells in the order of the papers. If false,
+            each claim has two lines; claims that our runs decide come first, then claims that the printed numbers
+            contradict.
+        numbers: the dict of `cell_numbers`.
     """
     if complete:
         for row in rows:
@@ -114,7 +134,7 @@ def claim_lines(
 
 
 def _cell_lines(row: JudgedClaim, numbers: Mapping[str, str]) -> Iterator[str]:
-    """Yield the reason of an outcome, the numbers of a few cells, and the command that shows the first of them."""
+    """Yield the reason of an outcome, numbers of cells, and a command."""
     if row.reason:
         yield from textwrap.wrap(row.reason, room(), initial_indent="  ", subsequent_indent="  ")
     known = [cell for cell in row.cells if cell in numbers]
@@ -127,7 +147,12 @@ def _cell_lines(row: JudgedClaim, numbers: Mapping[str, str]) -> Iterator[str]:
 
 
 def repeating(row: JudgedClaim, repeated: Mapping[str, str]) -> str:
-    """Return the citation of the study that repeated the paper of a claim's cells."""
+    """Return the citation of the study that reproduced a claim's paper.
+
+    Args:
+        row: a judged claim with a reproduction.
+        repeated: a dict from paper to citation.
+    """
     papers = (cell.partition("/")[0] for cell in row.cells)
     return next(repeated[paper] for paper in papers if paper in repeated)
 
@@ -139,7 +164,7 @@ def _outcome(row: JudgedClaim) -> str:
 
 
 def _whole(row: JudgedClaim, repeated: Mapping[str, str], rows: Iterable[JudgedClaim]) -> Iterator[str]:
-    """Yield the outcomes of a claim, then its sentence, place and remarks."""
+    """Yield the outcomes of a claim, then sentence, place and remarks."""
     cells = f" ({row.cells_run} cells)" if row.ours in FOR_OR_AGAINST else ""
     yield f"{_outcome(row)}{cells}: {row.claim}"
     again = f"; {repeating(row, repeated)}: {row.reproduction}" if row.reproduction else ""

@@ -1,4 +1,4 @@
-"""The verb `compare`: differences between two results."""
+"""The verb `compare`: differences between two results folders."""
 
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
@@ -23,7 +23,7 @@ from replicse.printable import columns, several, some
 from replicse.registry.suites import unit_of
 from replicse.spec.config import use_all_plugins
 
-NUMBERS = 42  # columns of a comparison next to the names
+NUMBERS = 42  # characters of a line that the numbers need
 LISTED = ("beyond spread", "no spread", "missing", "within spread")
 
 
@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Compare two results: of a study, or of models evaluated by other tools."""
+    """Compare results of two studies, or files of other evaluation tools."""
     if not _of_a_study(arguments.a) and not _of_a_study(arguments.b):
         compare_others(arguments, arguments.a, arguments.b)
         return
@@ -55,12 +55,18 @@ def run(arguments: Namespace) -> None:
 
 
 def _of_a_study(name: str) -> bool:
-    """Return whether a name is a study's folder or a committed study."""
+    """Return whether a name is the folder of a study or a committed study."""
     return Path(name, "items").is_dir() or (Path(name).name == name and not Path(name).exists())
 
 
 def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
-    """Yield machines, the number of cells by state, and differing runs."""
+    """Yield machines, the number of cells by state, and different runs.
+
+    Args:
+        comparison: the comparison of two studies.
+        a: the first folder.
+        b: the second folder.
+    """
     for name, folder, machines in (("A", a, comparison.machines_a), ("B", b, comparison.machines_b)):
         mixed = f", mixed: {len(machines)} machines" if len(machines) > 1 else ""
         yield f"{name} is {folder}{mixed}"
@@ -86,7 +92,10 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
 
 
 def cell_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield a heading and the cells that differ by more than rounding."""
+    """Yield a heading and the cells that differ by more than rounding.
+
+    Cells that differ by more than the spread come first.
+    """
     listed = [cell for cell in comparison.cells if cell.state in LISTED]
     listed.sort(key=lambda cell: (LISTED.index(cell.state), -abs(cell.spreads or 0)))
     rows = [("cell", "A", "B", "B - A", "spreads", "state")] if listed else []
@@ -102,7 +111,14 @@ def _text(number: float | None, sign: str = "") -> str:
 
 
 def compare_others(arguments: Namespace, a: str, b: str, markdown: bool = False) -> None:
-    """Print the scores of two results of other tools, then differences."""
+    """Print scores, different inputs and settings of two results files.
+
+    Args:
+        arguments: the parsed arguments.
+        a: a file or folder of another evaluation tool.
+        b: the file or folder to compare with.
+        markdown: whether to print a Markdown code block. Default: False.
+    """
     found = compare_results(read_results(Path(a)), read_results(Path(b)))
     if arguments.json:
         print_json({**asdict(found), "numerics": NUMERICS})
@@ -113,9 +129,12 @@ def compare_others(arguments: Namespace, a: str, b: str, markdown: bool = False)
 
 
 def score_rows(scores: Mapping[str, ComparedScore]) -> Iterator[list[str]]:
-    """Yield the heading and each score, differing scores first.
+    """Yield the lines of the heading and of each score.
 
-    A long name is on a separate line.
+    Scores that differ come first. A long name is on a separate line.
+
+    Args:
+        scores: a dict from metric path to the compared score.
     """
     order: dict[str, int] = {"beyond numerics": 0, "within numerics": 1, "equal": 1, "other data": 2}
     rows: list[list[Sequence[str] | str]] = []
@@ -129,7 +148,7 @@ def score_rows(scores: Mapping[str, ComparedScore]) -> Iterator[list[str]]:
 
 
 def difference_lines(found: Differences) -> Iterator[str]:
-    """Yield how many scores differ, and whether the inputs are equal."""
+    """Yield the number of different scores, and different inputs."""
     yield f"A is {found.a}, B is {found.b}"
     scores = {name: score for name, score in found.scores.items() if name not in AVERAGED}
     standings = [score.standing for score in scores.values()]
@@ -147,7 +166,7 @@ def difference_lines(found: Differences) -> Iterator[str]:
 
 
 def other_lines(found: Differences) -> Iterator[str]:
-    """Yield scores of only one result, unread files, differing settings."""
+    """Yield scores of only one result, unread files, different settings."""
     for name, only, remarks in (("A", found.only_a, found.remarks_a), ("B", found.only_b, found.remarks_b)):
         yield from ([f"Only in {name}: {some(only)}"] if only else [])
         yield from (f"{name}: {remark}" for remark in remarks)
@@ -155,7 +174,11 @@ def other_lines(found: Differences) -> Iterator[str]:
 
 
 def pair_lines(pairs: Mapping[str, Pair]) -> Iterator[str]:
-    """Yield the values in A and B; names with the same values share a line."""
+    """Yield values in A and B; names with the same values share a line.
+
+    Args:
+        pairs: a dict from name to the values in A and B.
+    """
     names = defaultdict(list)
     for name, pair in pairs.items():
         names[f"{pair.a} in A, {pair.b} in B"].append(name)

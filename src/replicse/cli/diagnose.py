@@ -1,4 +1,4 @@
-"""Say whether a number is unusual, which settings differ from the paper, and what to try."""
+"""The verb `diagnose`: explain why a number differs from the paper."""
 
 import logging
 import os
@@ -35,7 +35,7 @@ from replicse.spec.papers import load_papers
 from replicse.spec.printed import Reported, parse_number
 
 LOG = logging.getLogger(__name__)
-# What a user may say of a number: option, kind or choices, help.
+# Facts about the user's run: a dict from option to type (or choices) and help.
 FACTS: dict[str, tuple[Any, str]] = {
     "encoder-is": (("trained", "released", "untrained"), "who made the encoder: you, the authors, or nobody"),
     "seed": (int, "the seed of your training"),
@@ -107,7 +107,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Say whether a number is unusual, which settings are not the paper's, and what to try, the cheapest first."""
+    """Print whether a number is unusual, possible causes, and what to try."""
     arguments.all = arguments.all or arguments.markdown
     refuse_assignments(arguments.words)
     if len(arguments.words) == 2:
@@ -142,7 +142,7 @@ def run(arguments: Namespace) -> None:
 
 
 def refuse_assignments(words: Sequence[str]) -> None:
-    """Raise BadInput if a fact was written as NAME=VALUE instead of as an option."""
+    """Raise BadInput if a fact is written as NAME=VALUE, not as an option."""
     for word in words:
         name, mark, value = word.partition("=")
         if mark and name.lstrip("-") in FACTS:
@@ -150,7 +150,15 @@ def refuse_assignments(words: Sequence[str]) -> None:
 
 
 def pooling_of(word: str, workflow: Path) -> str:
-    """Return the pooling that a paper's evaluation script has another word for; BadInput names the nearest one."""
+    """Return the pooling that an authors' evaluation script calls `word`.
+
+    Args:
+        word: a value of the script's option --pooler, such as "cls_before_pooler".
+        workflow: the folder of papers and scales.
+
+    Raises:
+        BadInput: if no script has this value; the message contains the nearest one.
+    """
     words = {
         key: name for paper in load_papers(workflow).values() for key, name in paper.about.poolers.items()
     }
@@ -159,7 +167,12 @@ def pooling_of(word: str, workflow: Path) -> str:
 
 
 def show_variants(arguments: Namespace, checks: Sequence[str]) -> None:
-    """Print the scores of an encoder under some variants."""
+    """Print the scores of an encoder under some evaluation variants.
+
+    Args:
+        arguments: the parsed arguments.
+        checks: names of variants.
+    """
     scores, task = variants_of(arguments, checks)
     if arguments.json:
         print_json(plain_variants(scores, task, None))
@@ -169,7 +182,13 @@ def show_variants(arguments: Namespace, checks: Sequence[str]) -> None:
 
 
 def checks_of(arguments: Namespace) -> tuple[str, ...]:
-    """Return the variants of the cause that --check names, by the beginning of its name; BadInput names the nearest."""
+    """Return the evaluation variants of the cause that --check selects.
+
+    The beginning of a name is enough if it is unique.
+
+    Raises:
+        BadInput: if no cause or several causes match; the message contains the nearest name.
+    """
     causes = {cause.id: cause for cause in load_causes(arguments.workflow) if cause.checks}
     found = [name for name in causes if name.startswith(arguments.check)]
     if len(found) != 1:
@@ -178,7 +197,15 @@ def checks_of(arguments: Namespace) -> tuple[str, ...]:
 
 
 def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mapping[str, Any], str]:
-    """Return the scores of an encoder by variant, and the task that the number is of."""
+    """Evaluate an encoder under some variants of the evaluation.
+
+    Args:
+        arguments: the parsed arguments with encoder, data root, threads and pooling.
+        checks: names of variants. Default: empty, all variants.
+
+    Returns:
+        A dict from variant to the scores by task, and the task of the user's number. Default task: the average.
+    """
     from replicse.encoder.folders import MODULES, encoder_folder
     from replicse.encoder.sentence import SentenceEncoder
     from replicse.evaluation.variants import evaluate
@@ -189,14 +216,18 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
     root = test_sets(arguments)
     set_threads(arguments.threads)
     folder = encoder_folder(arguments.encoder)
-    # A pooling that the encoder's folder declares has priority over the one of the cell's row.
+    # A pooling that the encoder's folder declares takes precedence over the pooling of the cell's row.
     usual = published.settings.get("pooling") if published and not (folder / MODULES).is_file() else None
     vectors = SentenceEncoder.open(folder, arguments.pooling or usual)
     return evaluate(root, vectors, tuple(checks) or None, str(folder)), task
 
 
 def test_sets(arguments: Namespace) -> Path:
-    """Return the data root after its test sets were read, so that a missing file is named before a model is loaded."""
+    """Return the data root, after checking that it contains the test sets.
+
+    Raises:
+        BadInput: if no data root is given, or a test set is missing. This is found before a model is loaded.
+    """
     from replicse.data.sets import data_folder
     from replicse.data.sts import load_sts
 
@@ -212,7 +243,17 @@ def test_sets(arguments: Namespace) -> Path:
 
 
 def task_of(metric_path: str) -> str:
-    """Return the task of a similarity score, or its average; BadInput for another metric."""
+    """Return the task of a similarity score.
+
+    Args:
+        metric_path: a metric path such as "sts/STS12/all" or "sts/avg". Empty for the average.
+
+    Returns:
+        A task such as "STS12", or "avg".
+
+    Raises:
+        BadInput: if the metric is not a similarity score.
+    """
     suite, _, rest = metric_path.partition("/")
     if metric_path and suite not in SIMILARITY:
         raise BadInput(f"--encoder scores similarity test sets; {metric_path} is none of theirs (sts/...)")
@@ -220,13 +261,17 @@ def task_of(metric_path: str) -> str:
 
 
 def facts_of(arguments: Namespace) -> dict[str, Any]:
-    """Return what was said of a run, by the name of the fact."""
+    """Return the facts about the user's run that are given, as a dict."""
     every = {name: getattr(arguments, name.replace("-", "_")) for name in FACTS if name != "seeds"}
     return {name: value for name, value in every.items() if value is not None}
 
 
 def diagnosed(arguments: Namespace) -> Diagnosis:
-    """Return the diagnosis that is asked for; BadInput names what is wrong with it."""
+    """Compute the diagnosis of a number.
+
+    Raises:
+        BadInput: if arguments are missing or contradict each other, or the number cannot be a score of the cell.
+    """
     if arguments.seeds is not None and arguments.seeds < 1:
         raise BadInput(
             f"--seeds is {arguments.seeds}; expected how many seeds your number is a mean of, 1 or more"
@@ -243,7 +288,18 @@ def diagnosed(arguments: Namespace) -> Diagnosis:
 
 
 def number_of(arguments: Namespace, published: PublishedCell) -> float | None:
-    """Return the number that was given, or the one that a results file has for the cell; None for neither."""
+    """Return the number to diagnose.
+
+    Args:
+        arguments: the parsed arguments with the number, or with a results file.
+        published: the cell to look up in the results file.
+
+    Returns:
+        The number, or None if none is given.
+
+    Raises:
+        BadInput: if the results file has no score of the cell, or both a number and a file are given.
+    """
     given = next(iter(arguments.words), None)
     if arguments.results is None:
         return None if given is None else as_number(given)
@@ -262,7 +318,7 @@ def number_of(arguments: Namespace, published: PublishedCell) -> float | None:
 
 
 def as_number(text: str) -> float:
-    """Return a number that was written; BadInput for anything else."""
+    """Parse a number; raises BadInput if the string is not a number."""
     try:
         return float(text)
     except ValueError:
@@ -270,13 +326,17 @@ def as_number(text: str) -> float:
 
 
 def compared_with(arguments: Namespace) -> PublishedCell:
-    """Return the cell that a number is compared with, as the encoder is said to be and for so many seeds."""
+    """Return the cell to compare with, with the user's encoder and seeds."""
     published = cell_of(arguments)
     return replace(published, kind=arguments.encoder_is or published.kind, averaged=arguments.seeds or 1)
 
 
 def cell_of(arguments: Namespace) -> PublishedCell:
-    """Return the cell that is asked for: one of the papers, or a printed number alone."""
+    """Return the published cell, or a cell that has only --printed.
+
+    Raises:
+        BadInput: if neither --item nor --printed is given, both are given, or a value is wrong.
+    """
     if arguments.item and (arguments.printed or arguments.metric):
         raise BadInput("--item names a cell and its metric; leave out --printed and --metric")
     if arguments.item:

@@ -1,4 +1,4 @@
-"""A diagnosis as lines of text, and as plain data."""
+"""Format a diagnosis as lines of text, or as data for JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,17 +8,24 @@ from replicse.judge.adjudication.diagnosis import Diagnosis, Fact
 from replicse.printable import columns, several, some
 from replicse.registry.suites import AS_READ, VARIANTS, range_of
 
-# Points by which a variant may miss a number that it gives: two roundings of an average of rounded scores.
+# Maximum difference in points between a variant's score and a number that it explains. It allows for two roundings of
+# an average of rounded scores.
 GIVES = 0.02
-SHOWN_EFFECTS = 2  # of a fact by others
+SHOWN_EFFECTS = 2  # maximum number of other people's measurements that are shown for a fact
 ORDERED = "What to try, the cheapest first:"
 UNORDERED = "No setting that you gave differs from the paper. What to try, the cheapest first:"
-# The suites whose scores a variant of an evaluation changes.
+# The suites for which there are evaluation variants.
 SIMILARITY = ("sts",)
 
 
 def standing_lines(found: Diagnosis) -> Iterator[str]:
-    """Yield how a number compares with the printed one, with seeds and with reruns, and what that means."""
+    """Yield the number next to the printed one, seeds and reruns.
+
+    The last line states whether the number is unusual.
+
+    Args:
+        found: a diagnosis with or without a number.
+    """
     published, number = found.published, found.number
     printed = published.reported.value if published.reported else "nothing"
     if number is not None:
@@ -54,7 +61,7 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
 
 
 def retrained_lines(found: Diagnosis) -> Iterator[str]:
-    """Yield who trained the encoder again, how often, and the range of their scores."""
+    """Yield number of runs, sources and range of scores of retrainings."""
     recorded = found.recorded
     if recorded is None:
         return
@@ -69,7 +76,15 @@ def retrained_lines(found: Diagnosis) -> Iterator[str]:
 
 
 def diagnosis_parts(found: Diagnosis, encoder: str, details: bool) -> Iterator[Sequence[str]]:
-    """Yield the facts that were given and what to try, unless the number needs no explanation."""
+    """Yield the user's facts and what to try.
+
+    Nothing is yielded if the number needs no explanation.
+
+    Args:
+        found: a diagnosis.
+        encoder: the encoder that is evaluated under variants. Empty if none is given.
+        details: whether to show all reported and measured effects.
+    """
     if found.explained:
         return
     groups = (
@@ -90,12 +105,12 @@ def diagnosis_parts(found: Diagnosis, encoder: str, details: bool) -> Iterator[S
 
 
 def option_text(fact: Fact) -> str:
-    """Return a fact as it is typed: `--pooling mean`."""
+    """Return a fact as an option such as `--pooling mean`."""
     return f"--{fact.name} {fact.value}"
 
 
 def _below(heading: str, parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """Yield parts, the first of them below a blank line and a heading."""
+    """Yield parts; the first part begins with an empty line and a heading."""
     for place, part in enumerate(parts):
         yield part if place else ("", heading, *part)
 
@@ -118,7 +133,7 @@ def _fact_lines(found: Diagnosis, fact: Fact, details: bool) -> Iterator[str]:
 
 
 def _trials(found: Diagnosis, encoder: str) -> Iterator[Sequence[str]]:
-    """Yield what to try: variants of an evaluation of the encoder at once, then cause by cause."""
+    """Yield what to try: first an evaluation under variants, then causes."""
     scores = not encoder and found.published.metric_path.partition("/")[0] in ("", *SIMILARITY)
     if scores:
         yield (
@@ -132,7 +147,15 @@ def _trials(found: Diagnosis, encoder: str) -> Iterator[Sequence[str]]:
 
 
 def gives(score: float | None, found: Diagnosis | None) -> str:
-    """Return whose number a variant gives, within rounding: yours, or the printed one."""
+    """Return which numbers equal the score of a variant after rounding.
+
+    Args:
+        score: the score of the variant, or None if it could not be computed.
+        found: a diagnosis, or None.
+
+    Returns:
+        "your number", "the printed number", both joined by "and", or an empty string.
+    """
     if score is None or found is None:
         return ""
     printed = found.published.reported.number if found.published.reported else None
@@ -141,16 +164,23 @@ def gives(score: float | None, found: Diagnosis | None) -> str:
 
 
 def variant_parts(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> Iterator[Sequence[str]]:
-    """Yield which variants of reading an encoder give a number, if one is asked for, then the score of each variant.
+    """Yield the variant that explains the number, then all variants.
 
-    A score is next to its difference to that of the encoder as it was opened.
+    Args:
+        scores: a dict from evaluation variant to the scores by task.
+        task: the task of the number.
+        found: a diagnosis with the number, or None.
+
+    Yields:
+        A sentence about the number, empty if there is no number; then a heading and a line for each variant, with
+        score and difference to the default evaluation.
     """
     variants = plain_variants(scores, task, found)["variants"]
     numbers = {name: one["score"] for name, one in variants.items() if one["score"] is not None}
     rows = [("variant", task, "difference", "what it is")]
     for name, one in variants.items():
         score, text = one["score"], VARIANTS.get(name, "the encoder as it was opened")
-        # Of -0.001 the sign says nothing.
+        # Adding 0.0 turns -0.0 into 0.0, so that a rounded zero has no minus sign.
         less = f"{round(score - numbers[AS_READ], 2) + 0.0:+.2f}" if {name, AS_READ} <= numbers.keys() else ""
         given = f"{text}: gives {one['gives']}" if one["gives"] else text
         rows.append((name, "" if score is None else f"{score:.2f}", less, one["reason"] or given))
@@ -167,7 +197,17 @@ def variant_parts(scores: Mapping[str, Any], task: str, found: Diagnosis | None)
 
 
 def plain_variants(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> dict[str, Any]:
-    """Return an encoder's scores under the variants as plain data."""
+    """Return an encoder's scores under evaluation variants as a dict.
+
+    Args:
+        scores: a dict from evaluation variant to the scores by task.
+        task: the task of the number.
+        found: a diagnosis with the number, or None.
+
+    Returns:
+        A dict with `task`, and with `variants` by name: `score`, `gives`, scores of all `tasks`, and the `reason` of a
+        missing score.
+    """
     names = [name for name in (AS_READ, *VARIANTS) if name in scores]
     return {
         "task": task,

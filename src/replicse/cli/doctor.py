@@ -1,7 +1,4 @@
-"""The verb `doctor`: check this machine for a study.
-
-It imports torch last.
-"""
+"""The verb `doctor`: check whether this machine can run a study."""
 
 import importlib.metadata
 import importlib.util
@@ -50,7 +47,7 @@ SYMBOLS = {"ok": "✓", "note": "○", "missing": "✗"}
 
 @dataclass(frozen=True)
 class Check:
-    """A check with its state (`ok`, `note` or `missing`) and remedy."""
+    """A check with a state (`ok`, `note` or `missing`) and a remedy."""
 
     what: str
     state: str
@@ -65,9 +62,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Look at programs, hardware, the hub and the data files of a study.
+    """Check software, hardware, network and data files of a study.
 
-    The exit code is 1 if one is missing.
+    Args:
+        arguments: the parsed arguments.
+
+    Returns:
+        The exit code: 1 if something required is missing, else 0.
     """
     plan = chosen_study(arguments)
     findings = [*machine_findings(plan), *data_findings(plan)]
@@ -77,9 +78,14 @@ def run(arguments: Namespace) -> int:
 
 
 def finding_lines(plan: Study, findings: Sequence[Check], arguments: Namespace) -> Iterator[str]:
-    """Yield what was found, each with its remedy.
+    """Yield the result and the remedy of each check.
 
-    Of more than a screen holds a line each, what is missing first.
+    If the lines do not fit on a screen, they are shortened, and missing things come first.
+
+    Args:
+        plan: the study.
+        findings: the checks.
+        arguments: the parsed arguments.
     """
     heading = list(wrapped([f"scale {plan.scale.name}: {plan.scale.title}"]))
     whole = list(columns((row for one in findings for row in rows_of(one)), width=room()))
@@ -94,19 +100,27 @@ def finding_lines(plan: Study, findings: Sequence[Check], arguments: Namespace) 
 
 
 def rows_of(one: Check) -> Iterator[tuple[str, str]]:
-    """Yield the rows of a check: what was found, and what to do."""
+    """Yield the rows of a check: the result, and the remedy if any."""
     yield f"{SYMBOLS[one.state]} {one.what}", one.found
     if one.remedy:
         yield "", one.remedy
 
 
 def judged(what: str, good: bool, text: str, remedy: str, otherwise: str = "note") -> Check:
-    """Return what was found: `ok`, or `otherwise` with what to do."""
+    """Create a check from a condition.
+
+    Args:
+        what: the name of the check.
+        good: whether the condition is met; the state is then `ok`.
+        text: the result to show.
+        remedy: what to do if the condition is not met.
+        otherwise: the state if the condition is not met. Default: `note`.
+    """
     return Check(what, "ok", text) if good else Check(what, otherwise, text, remedy)
 
 
 def machine_findings(plan: Study) -> Iterator[Check]:
-    """Yield what is found of programs and hardware."""
+    """Yield checks of software, hardware, network and training cost."""
     version, new = platform.python_version(), sys.version_info[:3] >= OLDEST
     yield judged("Python", new, version, "install Python 3.11.4 or newer", "missing")
     yield Check("torch", "ok", importlib.metadata.version("torch"))
@@ -128,7 +142,7 @@ def machine_findings(plan: Study) -> Iterator[Check]:
 
 
 def _gpu(plan: Study) -> Check:
-    """Return what torch can compute on; only this needs torch."""
+    """Check the GPU; torch is imported here, because the import is slow."""
     import torch
 
     if torch.cuda.is_available():
@@ -152,9 +166,10 @@ def _gpu(plan: Study) -> Check:
 
 
 def gpu_build() -> str:
-    """Return the command that replaces a CPU build of torch by a GPU build.
+    """Return the command that replaces a CPU build of torch with a GPU build.
 
-    pip install alone does nothing: to it, 2.13.0+cpu is 2.13.0. --force-reinstall would change other packages too.
+    `pip install` alone does nothing, because it treats 2.13.0+cpu as equal to 2.13.0. `--force-reinstall` would
+    reinstall other packages too.
     """
     release = importlib.metadata.version("torch").partition("+")[0]
     pip = f"{sys.executable} -m pip"
@@ -166,7 +181,7 @@ def _amount(what: str, amount: float, least: float) -> Check:
 
 
 def _disks(plan: Study) -> Iterator[Check]:
-    """Yield whether the disks of results and hub cache are large enough."""
+    """Check the free disk space for results and for the hub cache."""
     kept = plan.runs.keys() - list_discarded(plan).keys()
     wanted = Cost(plan).saved_bytes(kept) / GIGABYTE
     here, cache = Path.cwd(), hub_cache()
@@ -211,13 +226,21 @@ def _slurm() -> Check:
 
 
 def _extras(plan: Study) -> Iterator[Check]:
-    """Yield suites of the study whose extra packages are not installed."""
+    """Yield suites of the study that need packages that are not installed."""
     names = sorted(current().suites.keys() & set().union(*plan.suites.values()))
     yield from _missing("packages", (to_install(name, plan.scale.suite_options(name)) for name in names))
 
 
 def data_findings(plan: Study) -> Iterator[Check]:
-    """Yield the data of a study: existing, to download, or fetched."""
+    """Yield checks of the data of a study.
+
+    Args:
+        plan: the study.
+
+    Yields:
+        Files that exist or are missing, pins, sources to download manually, and sources that `replicse fetch`
+        downloads.
+    """
     if plan.source == "embedded":
         yield Check("data", "ok", "generated, nothing to place")
     yield from _missing("data", [absent_root(plan), *absent(plan)])
@@ -250,9 +273,9 @@ def data_findings(plan: Study) -> Iterator[Check]:
 
 
 def _missing(what: str, sentences: Iterable[str | None]) -> Iterator[Check]:
-    """Yield missing things.
+    """Yield a check for each message about something missing.
 
-    The part of a sentence after its semicolon is the remedy.
+    The part of a message after the semicolon is the remedy.
     """
     for sentence in filter(None, sentences):
         found, _, remedy = sentence.partition("; ")

@@ -62,14 +62,20 @@ def run(arguments: Namespace) -> None:
 
 
 OF_HUB = ("artefact", "part", "encoder", "suite")
-# A function that fetches a need, or a sentence on how to get it manually.
+# A function that downloads a file or dataset, or a sentence on how to get it manually.
 Way = Callable[[], object] | str
 
 
 def way(need: Need, plan: Study) -> Way:
-    """Return the action that fetches a need.
+    """Return a function that downloads a required file or dataset.
 
-    It does nothing for a file that is in the data root.
+    Args:
+        need: the file or dataset.
+        plan: the study.
+
+    Returns:
+        The function, which does nothing if the file is in the data root already; or a sentence on how to get the file
+        manually.
     """
     folder = Path(plan.paths.data).parent / "data"
     match need.kind:
@@ -94,7 +100,7 @@ def way(need: Need, plan: Study) -> Way:
 
 
 def _suite_action(suite: str, options: SuiteOptions) -> Way:
-    """Return the action that fetches a suite's datasets, or a sentence."""
+    """Return a function that downloads a suite's datasets, or a sentence."""
     if missing := to_install(suite, options):
         return missing
     fetch = getattr(import_module(current().suites[suite].module), "fetch", None)
@@ -111,7 +117,13 @@ def _artefact(name: str, workflow: Path, folder: Path) -> None:
 
 
 def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> Iterator[str]:
-    """Yield the total size and each source with size and licence."""
+    """Yield the total size, then each source with size and licence.
+
+    Args:
+        plan: the study.
+        ways: each required source, with the function or sentence of `way`.
+        arguments: the parsed arguments.
+    """
     amount = amounts_text([need for need, _ in ways])
     head = [
         f"scale {plan.scale.name}: {len(ways)} to fetch, for {several(len(plan.items), 'item')}; {amount}"
@@ -128,7 +140,7 @@ def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> I
 
 
 def check_room(wanted: list[Need]) -> None:
-    """Raise BadInput if the hub cache's disk is too small."""
+    """Raise BadInput if the disk of the hub cache has too little space."""
     place = hub_cache()
     free, (_, disk, _) = shutil.disk_usage(place).free, amounts(wanted)
     if free < disk:
@@ -138,7 +150,7 @@ def check_room(wanted: list[Need]) -> None:
 
 
 def hub_cache() -> Path:
-    """Return the folder of the hub's cache, or its nearest parent that exists."""
+    """Return the folder of the hub cache, or the nearest existing parent."""
     place = Path(constants.HF_HUB_CACHE)
     while not place.exists():
         place = place.parent
@@ -146,11 +158,14 @@ def hub_cache() -> Path:
 
 
 def fetch_all(ways: list[tuple[Need, Way]]) -> None:
-    """Fetch all needs, also after a failure, which is printed.
+    """Download all sources; if one fails, print the error and continue.
+
+    Args:
+        ways: each required source, with the function or sentence of `way`.
 
     Raises:
-        MissingData: After all others, if downloads failed.
-        Failed: If something must be downloaded manually.
+        MissingData: if downloads failed.
+        Failed: if something must be downloaded manually.
     """
     failed = 0
     for place, (need, bring) in enumerate(ways, 1):

@@ -19,7 +19,7 @@ from replicse.spec.papers import PAPER_KEY
 from replicse.workspace import PACKAGE, workflow_folder
 
 SKELETONS = PACKAGE / "skeletons"
-# How each kind of plug-in is used, and a function that returns the names that are taken.
+# For each kind of plug-in: how a file refers to it, and a function that returns the existing names.
 EXTENSIONS: dict[str, tuple[str, Callable[[], Iterable[str]]]] = {
     "term": ("in a recipe, objective: - term: NAME", TermParameters.known),
     "augmentation": ("in a view, augment: name: NAME", AugmentationParameters.known),
@@ -27,8 +27,8 @@ EXTENSIONS: dict[str, tuple[str, Callable[[], Iterable[str]]]] = {
     "suite": ("in a column, metric_path: NAME/mean_cosine", lambda: (*current().suites, *OTHERS)),
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-# Stored without the dot, because tools would read the dotted files. Code is stored as .txt, because it is not valid
-# before its placeholders are replaced.
+# Skeletons are stored without the dot, because git and GitHub would use the dotted files. Code is stored as .txt,
+# because it is not valid Python until the placeholders are replaced.
 HIDDEN = {"gitignore": ".gitignore", "github": ".github"}
 
 
@@ -47,9 +47,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Create a workspace, or in one a paper or a plug-in with its test.
+    """Create a workspace, a paper, or a plug-in with a test.
 
-    Nothing is overwritten.
+    Existing files are not overwritten.
+
+    Args:
+        arguments: the parsed arguments; `folder` is a folder, or the kind of thing to create if `name` is given.
     """
     kind, name = arguments.folder, arguments.name
     if name is None:
@@ -66,7 +69,14 @@ def run(arguments: Namespace) -> None:
 
 
 def begin_paper(name: str) -> None:
-    """Create a paper from the skeleton."""
+    """Create the folder of a paper from a skeleton.
+
+    Args:
+        name: the key of the paper, such as "simcse".
+
+    Raises:
+        BadInput: if the key is invalid or exists already.
+    """
     if not PAPER_KEY.fullmatch(name):
         raise BadInput(f'"{name}" is no name of a paper; use small letters and digits only')
     if (workflow_folder() / "papers" / name).exists():
@@ -77,7 +87,15 @@ def begin_paper(name: str) -> None:
 
 
 def begin_plugin(kind: str, name: str) -> None:
-    """Create a plug-in with its test, and add it to the config."""
+    """Create a plug-in with a test, and add the plug-in to the config.
+
+    Args:
+        kind: a key of `EXTENSIONS`, such as "term".
+        name: the registered name, such as "my-loss".
+
+    Raises:
+        BadInput: if the name is invalid or exists already.
+    """
     if not EXTENSION_NAME.fullmatch(name):
         raise BadInput(
             f'"{name}" is no name of a {kind}; use small letters and digits only, a letter first, and dashes'
@@ -102,7 +120,14 @@ def begin_plugin(kind: str, name: str) -> None:
 
 
 def named_in_config(plugin: str) -> str:
-    """Add a plug-in to config.yaml, or return instructions."""
+    """Add a plug-in to config.yaml.
+
+    Args:
+        plugin: the path of the module.
+
+    Returns:
+        An empty string, or instructions if config.yaml does not exist or has no `plugins: [...]` in one line.
+    """
     text = SHIPPED.read_text(encoding="utf-8") if SHIPPED.is_file() else ""
     line = re.search(r"^plugins: \[(.*?)\]( +(?=#))?", text, re.MULTILINE)
     if line:
@@ -113,18 +138,18 @@ def named_in_config(plugin: str) -> str:
 
 
 def write_skeleton(kind: str, folder: Path, words: Mapping[str, str] | None = None) -> list[Path]:
-    """Write the files of a skeleton with its placeholders replaced.
+    """Write the files of a skeleton and replace the placeholders.
 
     Args:
-        kind: Name of the skeleton.
-        folder: Target folder.
-        words: Replacements of the placeholders, which are words in capitals.
+        kind: the name of the skeleton.
+        folder: the target folder.
+        words: a dict from placeholder, a word in capitals, to replacement. Default: None, no placeholders.
 
     Returns:
-        The written files.
+        The list of written files.
 
     Raises:
-        BadInput: If a file exists.
+        BadInput: if a file exists.
     """
 
     def said(text: str) -> str:

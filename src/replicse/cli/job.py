@@ -39,7 +39,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int | None:
-    """Run a job, then copy its specification next to its outputs."""
+    """Run a job, then copy the job specification next to the outputs.
+
+    Args:
+        arguments: the parsed arguments with the specification, threads, device and processes.
+
+    Returns:
+        The exit code of the stage; None means success.
+    """
     specification = read_specification(arguments.specification)
     name = specification["stage"]
     stage: Stage = importlib.import_module(f"replicse.cli.stages.{name}").STAGE
@@ -52,7 +59,7 @@ def run(arguments: Namespace) -> int | None:
     arguments.state = results / "state" / specification["id"]
     arguments.code = specification["digests"].get("code", "")
     copy = copy_of(name, arguments.out)
-    # Remove the old copy first, so that a killed job has none.
+    # Remove the old copy first, so that a killed job does not look finished.
     copy.unlink(missing_ok=True)
     code = stage.run(stage.check(payload, str(arguments.specification)), arguments)
     if not code and not arguments.join:
@@ -64,17 +71,23 @@ def run(arguments: Namespace) -> int | None:
 def is_single_process(arguments: Namespace) -> bool:
     """Return whether a job has one process.
 
-    Several processes of a run choose their devices together.
+    If a run has several processes, they choose devices together.
     """
     count = max(arguments.processes, int(os.environ.get("WORLD_SIZE", "1")))
     return count == 1 and not arguments.join
 
 
 def read_specification(file: Path) -> dict[str, Any]:
-    """Load the specification of a job.
+    """Load and check the specification of a job.
+
+    Args:
+        file: a JSON file below results/SCALE/jobs.
+
+    Returns:
+        A dict with the keys of `KEYS`.
 
     Raises:
-        BadInput: if the file is not the specification of a job.
+        BadInput: if the file is not a job specification.
     """
     document = read_json(file)
     if not isinstance(document, Mapping):
@@ -89,6 +102,6 @@ def read_specification(file: Path) -> dict[str, Any]:
 
 
 def results_folder(file: Path, specification: Mapping[str, Any]) -> Path:
-    """Return the results folder of a specification."""
+    """Return the results folder that a job specification belongs to."""
     depth = 1 + len(Path(specification["stage"], specification["id"]).parts)
     return file.parents[depth - 1]

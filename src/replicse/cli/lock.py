@@ -21,15 +21,15 @@ HEAD = "# Every hub artefact at its commit; `replicse fetch --pin` looks up miss
 
 
 def pin(workflow: Path, names: Collection[str] | None, write: bool) -> Iterator[str]:
-    """Look up the missing commits of the lock file, and write it.
+    """Look up missing commits and add them to the lock file.
 
     Args:
-        workflow: Folder of papers and scales.
-        names: Repositories to look up; default: all that the scales name.
-        write: Whether to write the lock file.
+        workflow: the folder of papers and scales.
+        names: the repositories to look up; None for all repositories of all scales.
+        write: whether to write the lock file.
 
     Yields:
-        A line for each new pin.
+        A line for each new, changed or removed commit.
     """
     old = load_lock(workflow)
     check_reached()
@@ -43,13 +43,16 @@ def pin(workflow: Path, names: Collection[str] | None, write: bool) -> Iterator[
 
 
 def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
-    """Return the branch, tag or abbreviated commit of each artefact.
+    """Return the branch, tag or abbreviated commit of each repository.
+
+    Args:
+        workflow: the folder of papers and scales.
 
     Returns:
-        Revisions by (kind, repository); the kind is model or dataset.
+        A dict from (kind, repository) to revision. The kind is "model" or "dataset". Default revision: "main".
 
     Raises:
-        BadInput: If a repository is used at two revisions, because the lock file has one commit for each.
+        BadInput: if a repository is used at two revisions, because the lock file has one commit per repository.
     """
     named = [(("dataset", SIMCSE_DATA), SIMCSE_REVISION)]
     for path in load_scales(workflow).values():
@@ -68,9 +71,12 @@ def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
 
 
 def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: Collection[str] | None) -> Lock:
-    """Add the hub's current commits of artefacts without a complete pin.
+    """Return a lock file with the current commits of unpinned repositories.
 
-    An abbreviated pin is completed.
+    Args:
+        wanted: a dict from (kind, repository) to revision.
+        old: the existing lock file; complete commits are not changed, abbreviated commits are completed.
+        names: the repositories to look up; None for all.
     """
     today = f"resolved at the hub, {datetime.now(UTC):%Y-%m-%d}"
     pins: dict[str, dict[str, Pin]] = {"model": {}, "dataset": {}}
@@ -86,7 +92,13 @@ def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: Collection[st
 def commit_of(kind: str, name: str, revision: str) -> str:
     """Return the commit of a branch, tag or abbreviated commit.
 
-    Raises MissingData offline.
+    Args:
+        kind: "model" or "dataset".
+        name: the name of the repository, such as "bert-base-uncased".
+        revision: the branch, tag or abbreviated commit.
+
+    Raises:
+        MissingData: if the hub cannot be reached or has no such revision.
     """
     try:
         if ABBREVIATED.fullmatch(revision):
@@ -104,7 +116,12 @@ def commit_of(kind: str, name: str, revision: str) -> str:
 
 
 def differences(old: Lock, new: Lock) -> list[str]:
-    """Return a line for each pin that is new, changed or removed."""
+    """Return a line for each commit that is new, changed or removed.
+
+    Args:
+        old: the lock file before the changes.
+        new: the lock file after the changes.
+    """
     lines = []
     for before, after in ((old.models, new.models), (old.datasets, new.datasets)):
         for name in after | before:

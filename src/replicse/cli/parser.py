@@ -1,4 +1,4 @@
-"""The parser of a verb, whose help fits on a screen."""
+"""An argument parser whose help fits on a screen."""
 
 import argparse
 import textwrap
@@ -11,17 +11,18 @@ WIDTH = 80
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser with a compact help.
+    """An argument parser with compact help.
 
-    Options of further groups are described only if `explained`.
+    Attributes:
+        explained: whether the help describes the options of additional groups, not only lists them. Default: False.
     """
 
     explained = False
 
     def error(self, message: str) -> NoReturn:
-        """Exit with a mistake in the arguments.
+        """Print an error about the arguments and exit.
 
-        Say how flags reach Snakemake, if the verb passes some on.
+        If the verb passes options to Snakemake, the message explains how.
         """
         if message.startswith("unrecognized arguments") and "further" in self._defaults:
             message += "; flags of Snakemake follow a lone --"
@@ -52,14 +53,14 @@ def _lines(actions: Iterable[argparse.Action]) -> Iterator[str]:
 
 
 def usage(parser: argparse.ArgumentParser) -> str:
-    """Return the required arguments of a verb, followed by [options]."""
+    """Return the usage line: required arguments, then [options]."""
     needed = [each for each in parser._actions if not each.option_strings or each.required]
     needed.sort(key=lambda each: not each.option_strings)
     return " ".join([parser.prog, *map(_text, needed), "[options]"])
 
 
 def _text(action: argparse.Action) -> str:
-    """Format an argument as it is typed: `ITEM ...`, `--seeds N` or `--json`."""
+    """Format an argument, for example `[ITEM ...]`, `--seeds N` or `--json`."""
     shown = action.metavar or action.dest.upper()
     value = " ".join(shown) if isinstance(shown, tuple) else shown
     if not action.option_strings:
@@ -68,6 +69,6 @@ def _text(action: argparse.Action) -> str:
 
 
 def _example(line: str) -> list[str]:
-    """Wrap an example with backslashes, so that a shell can read it."""
+    """Wrap an example with backslashes, so that it can be copied."""
     wrapped = _wrapped(line, "      ", WIDTH - 2)
     return [f"{part} \\" for part in wrapped[:-1]] + wrapped[-1:]

@@ -1,4 +1,4 @@
-"""The verb `plan`: list items, runs and evaluations of a study, and their costs."""
+"""The verb `plan`: list items, runs, evaluations and costs of a study."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,9 +13,9 @@ from replicse.judge.verdicts.evidence import detectable_differences, detects
 from replicse.printable import columns, several
 
 RELEASED = "released"  # the target that evaluates the encoders that authors released
-FEW_ITEMS = 8  # with more items of several papers, a line shows a paper
-LARGE_RESULTS = 10e9  # bytes of weights above which the totals show the size
-FEW_LINES = 3  # with more remarks, only their number is printed
+FEW_ITEMS = 8  # if there are more items, of several papers, papers are listed instead
+LARGE_RESULTS = 10e9  # bytes of weights above which the totals contain the size
+FEW_LINES = 3  # if there are more lines of remarks, only the number of remarks is printed
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,7 +28,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Show the costs of a study, and list its papers or items, cheapest items first."""
+    """Print the costs of a study, then papers or items, cheapest items first.
+
+    Args:
+        arguments: the parsed arguments; if `items` is ["released"], only released encoders are considered.
+    """
     if arguments.items == [RELEASED]:
         plan_released(arguments)
         return
@@ -45,7 +49,7 @@ def run(arguments: Namespace) -> None:
 
 
 def plan_released(arguments: Namespace) -> None:
-    """Print how many released encoders `replicse run released` evaluates, and how long that takes."""
+    """Print number and evaluation time of the released encoders of a study."""
     arguments.items = []
     summary = summary_of(chosen_study(arguments), arguments.device)
     scale, released = summary.study.scale.name, summary.released
@@ -59,7 +63,13 @@ def plan_released(arguments: Namespace) -> None:
 
 
 def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Namespace) -> Iterator[str]:
-    """Yield the totals, then a line for each paper, or for each item if there are few."""
+    """Yield the totals, then a line for each paper or item.
+
+    Args:
+        summary: the costs of the study.
+        detectable: a dict from item to the smallest difference that the seeds detect, in points.
+        arguments: the parsed arguments; with --all, every item and every remark is listed.
+    """
     study, items = summary.study, summary.items
     changed = adjusted_text(study, study.items.values())
     notes = [note for note in summary.notes if note != changed]
@@ -83,7 +93,13 @@ def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Nam
 
 
 def totals(summary: Summary, whole: bool) -> Iterator[str]:
-    """Yield the size of a study and its costs, the cheapest part first."""
+    """Yield the size of a study and the costs, cheapest part first.
+
+    Args:
+        summary: the costs of the study.
+        whole: whether to add the expected time to intervals, and the title of the scale, the source of the estimate
+            and related commands.
+    """
     study, scale = summary.study, summary.study.scale.name
     seeds = f"seed{'s' * (len(study.seeds) > 1)} {', '.join(map(str, study.seeds))}"
     cells, items = sum(each.cells for each in summary.items), several(len(summary.items), "item")
@@ -108,7 +124,7 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
         rows.append(("  GPU memory", "largest run", f"about {size_text(round(summary.gpu_bytes))}"))
     if summary.needs:
         rows.append(("  data", several(len(summary.needs), "source"), amounts_text(summary.needs)))
-    # Weights of small encoders are negligible.
+    # The weights of small encoders need little space.
     if summary.result_bytes >= LARGE_RESULTS:
         rows.append(
             (
@@ -127,7 +143,10 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
 
 
 def searches_by_paper(papers: Sequence[PartSummary]) -> list[tuple[str, str, str]]:
-    """Return a row for the searches of each paper, longest first; [] if only one paper has searches."""
+    """Return a row for the searches of each paper, longest first.
+
+    The list is empty if fewer than two papers have searches.
+    """
     searching = [each for each in papers if each.searches.count]
     if len(searching) < 2:
         return []
@@ -139,7 +158,7 @@ def searches_by_paper(papers: Sequence[PartSummary]) -> list[tuple[str, str, str
 
 
 def paper_lines(papers: Sequence[PartSummary]) -> Iterator[str]:
-    """Yield a heading and a line for each paper."""
+    """Yield a heading and a line for each paper, shortened to the terminal."""
     rows: list[tuple[str, ...]] = [("paper", "items", "cells", "runs", "time", "evaluations", "title")]
     for each in papers:
         rows.append((each.name, str(each.items), *_numbers(each), each.title))
@@ -147,7 +166,13 @@ def paper_lines(papers: Sequence[PartSummary]) -> Iterator[str]:
 
 
 def item_lines(items: Sequence[PartSummary], detectable: Mapping[str, float], whole: bool) -> Iterator[str]:
-    """Yield a heading and a line for each item, cheapest first; a `whole` title gets a second line."""
+    """Yield a heading and a line for each item, cheapest first.
+
+    Args:
+        items: the costs of each item.
+        detectable: a dict from item to the smallest difference that the seeds detect; if empty, there is no column.
+        whole: whether to print the full title on a second line instead of a shortened title.
+    """
     shows = ["detects"] * bool(detectable)
     rows: list[tuple[str, ...] | str] = [("item", "cells", "runs", "time", "evaluations", *shows, "title")]
     for each in sorted(items, key=lambda each: (each.searches.count > 0, each.training.expected or 0)):
@@ -164,13 +189,13 @@ def _numbers(each: PartSummary) -> tuple[str, ...]:
 
 
 def detects_lines(detectable: Mapping[str, float], seeds: int) -> Iterator[str]:
-    """Yield the meaning of the column of detectable differences."""
+    """Yield an explanation of the column of detectable differences, if any."""
     if detectable:
         yield f"{detects(seeds, 'so many points')}, at the median of the cells of known spread"
 
 
 def origin(summary: Summary) -> str:
-    """Describe the source of the time estimates."""
+    """Return a sentence about the source of the time estimates."""
     speed = summary.speed
     if speed.when:
         return f"times are as measured on {speed.device}, {speed.when}"

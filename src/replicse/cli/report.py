@@ -1,4 +1,4 @@
-"""The verb that reports what there is of a study, or a committed one again."""
+"""The verb `report`: write the report of a study, complete or not."""
 
 import logging
 import sys
@@ -38,7 +38,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Report what there is of a study, and say what is missing and why; or write a committed study's report again."""
+    """Write the report of a study, and print missing results with reasons.
+
+    With --study NAME, the report of a committed study is written again.
+
+    Returns:
+        The exit code: 1 if results are missing, else 0.
+    """
     if names_record(arguments.study):
         with warnings_alone():
             report = write_record(arguments.workflow)
@@ -69,7 +75,10 @@ def run(arguments: Namespace) -> int:
 
 
 def begun_items(study: Study) -> list[Item]:
-    """Return the items of which an evaluation exists or a job has failed; all items if none has begun."""
+    """Return the items that were started: with an evaluation or failed job.
+
+    If no item was started, all items are returned.
+    """
     states = JobStates(study)
     begun = []
     for item in study.items.values():
@@ -80,7 +89,11 @@ def begun_items(study: Study) -> list[Item]:
 
 
 def report_partly(plan: Study, items: Sequence[Item]) -> tuple[list[Incomplete], Path]:
-    """Write the report of what exists of items; return what is incomplete, and the HTML."""
+    """Write a report of the existing results of items.
+
+    Returns:
+        A list of incomplete items, and the path of the HTML file.
+    """
     measurements = Measurements(plan, JobStates(plan))
     lacking = incomplete_items(items, measurements)
     with warnings_alone():
@@ -89,7 +102,7 @@ def report_partly(plan: Study, items: Sequence[Item]) -> tuple[list[Incomplete],
 
 @contextmanager
 def warnings_alone() -> Iterator[None]:
-    """Keep what writes a report from telling each step."""
+    """Log only warnings inside the block."""
     package = logging.getLogger("replicse")
     before = package.level
     package.setLevel(logging.WARNING)
@@ -102,7 +115,19 @@ def warnings_alone() -> Iterator[None]:
 def write_partial(
     plan: Study, items: Sequence[Item], measurements: Measurements, lacking: Sequence[Incomplete]
 ) -> Path:
-    """Tabulate, judge, draw and report what there is of some items, into folders of its own; return the HTML."""
+    """Tabulate, judge, draw and report the existing results of items.
+
+    The files are written to separate folders for partial results.
+
+    Args:
+        plan: the study.
+        items: the items to report.
+        measurements: the measurements of the study.
+        lacking: the incomplete items.
+
+    Returns:
+        The path of the HTML file.
+    """
     paths = Paths(plan.scale.name, partial=True)
     results = results_of([item.id for item in items], measurements)
     for result in results:
@@ -120,20 +145,26 @@ def write_partial(
 
 
 def draw_if_possible(item: ItemResult, out: Path) -> None:
-    """Draw what there is of an item's figure, or log why that cannot be done."""
+    """Draw the figure of an item; log a warning if this fails."""
     from replicse.show.figures import NothingToDraw
 
     out.unlink(missing_ok=True)
     try:
         draw_item(item, out)
     except NothingToDraw:
-        pass  # the item is listed as incomplete
-    except Exception as error:  # whatever it is: the report of what there is does not stop at one figure
+        pass  # the report lists the item as incomplete
+    except Exception as error:  # the report should be written even if a figure cannot be drawn
         log.warning("%s is not drawn: %s", item.item, error)
 
 
 def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) -> Iterator[str]:
-    """Yield what a terminal shows of a report: which items are not complete, why, what to do, and where it is."""
+    """Yield incomplete items with reasons and remedies, then the report.
+
+    Args:
+        lacking: the incomplete items.
+        planned: the number of items.
+        written: the path of the report.
+    """
     planned_items = several(planned, "item")
     whole = f"no evaluation of the {planned_items} is missing"
     yield f"{len(lacking)} of {planned_items} incomplete" if lacking else whole

@@ -1,4 +1,4 @@
-"""Select the study that a verb reads: the requested one, your own results, or a committed study."""
+"""Select the study that a verb shows: own results or a committed study."""
 
 import json
 import sys
@@ -21,12 +21,17 @@ from replicse.judge.values.record_measurements import RecordMeasurements, load_r
 from replicse.spec.config import by_paper, checked_config, read_config
 from replicse.spec.papers import load_papers
 
-MOST_CHARACTERS = 60  # of a config value in an error
+MOST_CHARACTERS = 60  # maximum length of a config value in an error message
 
 
 @dataclass(frozen=True)
 class SelectedStudy:
-    """The measurements that a verb shows, and a notice if they are not of the requested study."""
+    """The measurements that a verb shows.
+
+    Attributes:
+        measurements: the measurements of a study.
+        notice: a sentence for the user if another study than the requested one is shown. Default: empty.
+    """
 
     measurements: Measurements
     notice: str = ""
@@ -38,20 +43,25 @@ class SelectedStudy:
 
     @property
     def folder(self) -> str:
-        """Return the folder that the numbers are read from."""
+        """Return the folder that contains the results."""
         return self.measurements.paths.results
 
     def announce(self, as_json: bool) -> None:
-        """Print the notice, to stderr if stdout is JSON."""
+        """Print the notice, to stderr if JSON is printed to stdout."""
         if self.notice:
             print(self.notice, end="\n" if as_json else "\n\n", file=sys.stderr if as_json else sys.stdout)
 
 
 def selected_study(arguments: Namespace, only: str = "") -> SelectedStudy:
-    """Select the study to show, all of it or one item.
+    """Select the study to show, the whole study or one item.
 
-    The order is --study, --config, then results/SCALE with the config that it was run with. If that has no evaluation,
-    a committed study of the scale is shown: the one with the same config, with the scale's name, or the first.
+    --study takes precedence over --config. The default is results/SCALE with the config that was used for the run. If
+    there are no evaluations, a committed study of the same scale is used: preferably the study with the same config,
+    then the study with the name of the scale, then the first study.
+
+    Args:
+        arguments: the parsed arguments.
+        only: the item to show, such as "simcse/table3". Default: empty, the whole study.
     """
     ours = own_study(arguments, only)
     if ours.measurements.paths.kept or _begun(ours.plan, only):
@@ -66,10 +76,17 @@ def selected_study(arguments: Namespace, only: str = "") -> SelectedStudy:
 
 
 def selected_items(arguments: Namespace, name: str) -> tuple[SelectedStudy, list[str]]:
-    """Select the study to show and its items of one paper or `paper/item`.
+    """Select the study to show, and one item or the items of one paper.
+
+    Args:
+        arguments: the parsed arguments.
+        name: a paper or paper/item.
+
+    Returns:
+        The selected study and a list of items.
 
     Raises:
-        BadInput: if the study has no such paper or item; the error has the nearest name.
+        BadInput: if the study has no such paper or item; the message contains the nearest name.
     """
     ((paper, names),) = by_paper([name]).items()
     if names != "all":
@@ -84,9 +101,15 @@ def selected_items(arguments: Namespace, name: str) -> tuple[SelectedStudy, list
 
 
 def own_study(arguments: Namespace, only: str = "", own: bool = False) -> SelectedStudy:
-    """Select the requested study, or one with the item `only`, whether or not it has results.
+    """Select the requested study, even if it has no results.
 
-    `own` is passed to `chosen_config`.
+    Args:
+        arguments: the parsed arguments.
+        only: an item that the study should contain. Default: empty, the whole study.
+        own: whether to use only the papers of this folder by default, as in `chosen_config`. Default: False.
+
+    Raises:
+        BadInput: if --study names a committed study and other options would change it.
     """
     if names_record(arguments.study):
         return SelectedStudy(record_measurements(arguments, only))
@@ -124,7 +147,7 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
 
 
 def refuse_other_config(study: Study) -> None:
-    """Raise BadInput if the results in a study's folder were computed with another config."""
+    """Raise BadInput if results/SCALE was computed with another config."""
     record = Path(study.paths.config)
     if not record.is_file():
         return
@@ -138,21 +161,25 @@ def refuse_other_config(study: Study) -> None:
 
 
 def _value(value: object) -> str:
-    """Return a value of a config for an error, shortened."""
+    """Format a config value for an error message, shortened."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 3]}..."
 
 
 def names_record(study: str | None) -> bool:
-    """Return whether --study names the record, by its name or its folder."""
+    """Return whether --study is the record: "record" or the folder."""
     return study is not None and study.rstrip("/") in (RECORD, Paths("", RECORD).results)
 
 
 def record_measurements(arguments: Namespace, only: str = "") -> RecordMeasurements:
-    """Load the measurements of others as the study `record`.
+    """Load other people's measurements as the study `record`.
+
+    Args:
+        arguments: the parsed arguments.
+        only: an item that should have measurements. Default: empty, all items.
 
     Raises:
-        BadInput: if an option is given that the record does not have, or the item `only` has no measurement.
+        BadInput: if --config, --scale or --seeds is given, or the item has no measurement.
     """
     if arguments.config or arguments.scale or arguments.seeds is not None:
         raise BadInput(
@@ -172,14 +199,22 @@ def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:
 
 
 def _begun(plan: Study, only: str) -> bool:
-    """Return whether an item has an evaluation; for a whole study, whether it was started."""
+    """Return whether a study was started, or whether an item has evaluations."""
     items = [plan.items[only]] if only else plan.items.values()
     files = (file for item in items for file in plan.evaluation_files(item))
     return (not only and Path(plan.paths.config).is_file()) or any(Path(file).exists() for file in {*files})
 
 
 def _committed_like(plan: Study, items: Sequence[str]) -> str:
-    """Return the committed study of the same scale to show if a study has no results; empty if there is none."""
+    """Return the best committed study of the same scale with some items.
+
+    Args:
+        plan: the study that has no results.
+        items: the items that the committed study must contain.
+
+    Returns:
+        The name of the committed study, or an empty string.
+    """
     ranks = {}
     for name, paths in committed().items():
         config = checked_config(read_json(paths.config), paths.config)

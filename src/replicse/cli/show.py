@@ -1,4 +1,4 @@
-"""The verb `show`: print an item with its differences."""
+"""The verb `show`: print the table of an item."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -23,7 +23,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Print an item from the existing evaluations."""
+    """Print the table of an item with differences to the paper.
+
+    Args:
+        arguments: the parsed arguments; `item` is paper/item, `columns` an optional list of column ids.
+    """
     ((paper, names),) = by_paper([arguments.item]).items()
     if names == "all":
         raise BadInput(f'"{paper}" is no item; expected paper/item, as replicse plan lists them')
@@ -54,7 +58,18 @@ def run(arguments: Namespace) -> None:
 
 
 def columns_named(text: str | None, item: ItemResult) -> list[str]:
-    """Parse column ids; BadInput names the nearest id."""
+    """Parse the column ids of --columns.
+
+    Args:
+        text: ids separated by commas, or None for all columns.
+        item: the result of the item.
+
+    Returns:
+        The list of ids; empty for all columns.
+
+    Raises:
+        BadInput: if there is no such column; the message contains the nearest id.
+    """
     names, known = text.split(",") if text else [], [column.id for column in item.columns]
     for name in names:
         if name not in known:

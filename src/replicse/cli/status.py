@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Show the progress of each item."""
+    """Print the progress of a study, running and failed jobs, and machines."""
     shown = own_study(arguments, own=True)
     if shown.measurements.paths.kept:
         names = list(shown.plan.items)
@@ -53,7 +53,15 @@ def run(arguments: Namespace) -> None:
 
 
 def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
-    """Return the progress of a study, and its running and failed jobs."""
+    """Return the progress of a study, and the running and failed jobs.
+
+    Args:
+        measurements: the measurements of the study.
+
+    Returns:
+        A dict with the content of `status --json`, and a dict from job to the last progress. The progress of a failed
+        job is None.
+    """
     plan = measurements.study
     jobs = measurements.jobs or JobStates(plan)
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
@@ -91,7 +99,7 @@ def is_tabulated(specifications: Specifications, item: str) -> bool:
 
 
 def totals_text(status: Mapping[str, Any]) -> str:
-    """Format the progress of a study."""
+    """Format the total number of finished runs, evaluations and tables."""
     total, items = status["total"], status["items"]
     tabulated = sum(row["tabulated"] for row in items)
     trained = f"{total['trained']:,} of {total['runs']:,} runs trained"
@@ -100,7 +108,7 @@ def totals_text(status: Mapping[str, Any]) -> str:
 
 
 def next_lines(status: Mapping[str, Any], arguments: Namespace) -> Iterator[str]:
-    """Yield the next command to run, unless a job is running."""
+    """Yield the command to run next, unless a job is running."""
     if not any(map(left_of, status["items"])):
         item = status["items"][0]["item"]
         yield f"all is done; {command(arguments, item, verb='show', without=arguments.items)}"
@@ -109,12 +117,17 @@ def next_lines(status: Mapping[str, Any], arguments: Namespace) -> Iterator[str]
 
 
 def left_of(row: Mapping[str, Any]) -> bool:
-    """Return whether a part of an item is missing."""
+    """Return whether evaluations or the table of an item are missing."""
     return row["done"] < row["evaluations"] or not row["tabulated"]
 
 
 def item_lines(rows: Sequence[Mapping[str, Any]], whole: bool) -> Iterator[str]:
-    """Yield a line for each unfinished item, failed ones first."""
+    """Yield a line for each unfinished item, items with failed jobs first.
+
+    Args:
+        rows: the list `items` of the status.
+        whole: whether to list all items in the order of the study.
+    """
     shown = rows if whole else [row for row in rows if left_of(row)]
     if not whole:
         shown = sorted(shown, key=lambda row: [not row[state] for state in ("failed", "running", "done")])
@@ -125,7 +138,7 @@ def item_lines(rows: Sequence[Mapping[str, Any]], whole: bool) -> Iterator[str]:
 
 
 def job_lines(begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
-    """Yield failed jobs, then running ones."""
+    """Yield a line for each failed job, then for each running job."""
     for job, beat in sorted(begun.items(), key=lambda each: bool(each[1])):
         where = f"running: {job} on {beat['host']}" if beat else f"failed: {job}"
         said = progress_text(beat or {}) or (job.tail[-1] if job.tail else "")
@@ -134,7 +147,7 @@ def job_lines(begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
 
 
 def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the machines that computed a study."""
+    """Yield the machines on which the results were computed."""
     if len(machines) > 1:
         yield f"mixed: made on {len(machines)} machines"
     for each in machines:
@@ -144,17 +157,21 @@ def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _others(row: Mapping[str, Any]) -> str:
-    """Format the unfinished evaluations of an item by state."""
+    """Format the number of unfinished evaluations of an item by state."""
     others = [f"{row[state]} {state}" for state in STATES[1:] if row[state]]
     return ", ".join(["evaluations", *others, *["no table"] * (not row["tabulated"])])
 
 
 def counted(states: Mapping[str, str]) -> dict[str, int]:
-    """Count evaluations in total and by state."""
+    """Count evaluations in total and by state.
+
+    Args:
+        states: a dict from evaluation file to state.
+    """
     counts = Counter(states.values())
     return {"evaluations": len(states), **{state: counts[state] for state in STATES}}
 
 
 def minutes(seconds: float) -> str:
-    """Format a duration as `now` or `12 min ago`."""
+    """Format an age in seconds as a string such as "now" or "12 min ago"."""
     return f"{seconds / 60:,.0f} min ago" if seconds >= 60 else "now"

@@ -1,4 +1,4 @@
-"""Check config, papers and scales."""
+"""The verb `validate`: check config, papers and scales, or a crate."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Mapping
@@ -37,7 +37,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Check the config, all papers and all scales, and plan everything at every scale; or check a crate."""
+    """Check config, papers and scales, or a crate.
+
+    Every paper is compiled at every scale. With a crate, the scores are computed again from the pairs.
+
+    Raises:
+        BadInput: if a file contains a mistake; the message contains file, key and value.
+    """
     from replicse.data.set_tables import check_tables
 
     if arguments.crate:
@@ -75,7 +81,12 @@ def run(arguments: Namespace) -> None:
 
 
 def count_study(study: Study, papers: Collection[str] | None) -> dict[str, int]:
-    """Count the cells and runs of a study, or only those of some papers."""
+    """Count the cells and runs of a study.
+
+    Args:
+        study: the study.
+        papers: count only cells and runs of these papers; None for all papers.
+    """
     if papers is None:
         return {"cells": sum(map(len, study.cells.values())), "runs": len(study.runs)}
     items = [item for item in study.items.values() if item.paper in papers]
@@ -86,7 +97,12 @@ def count_study(study: Study, papers: Collection[str] | None) -> dict[str, int]:
 
 
 def check_configs(arguments: Namespace, papers: Mapping[str, Paper]) -> None:
-    """Check the config after each of its files, so that an error names the file with the mistake."""
+    """Check each config file, so that an error names the file.
+
+    Args:
+        arguments: the parsed arguments with the list of files.
+        papers: a dict from key to paper.
+    """
     files, settings = config_layers(arguments)
     for count, file in enumerate(files, 1):
         config = checked_config(

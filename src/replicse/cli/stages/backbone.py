@@ -25,7 +25,7 @@ class FolderJob(Payload):
 
 
 def backbone_job(payload: Mapping[str, Any], where: str) -> HubJob | FolderJob:
-    """Validate a payload; raises BadInput."""
+    """Validate a payload; raises BadInput if it is wrong."""
     return (FolderJob if "folder" in payload else HubJob).of(payload, where)
 
 

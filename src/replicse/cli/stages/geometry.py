@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 
 class TrajectoryJob(EncoderOptions, Payload):
-    """The folder of a run, the options of its encoders, and the plug-ins."""
+    """The folder of a run, options of the encoders, and plug-ins."""
 
 
 def geometry(job: TrajectoryJob, arguments: Namespace) -> None:

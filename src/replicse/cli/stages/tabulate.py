@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 def read_plan(payload: Mapping[str, Any], location: str) -> ItemPlan:
-    """Validate the plan of an item; raises BadInput."""
+    """Validate the plan of an item; raises BadInput if it is wrong."""
     return ItemPlan.of(payload, location)
 
 

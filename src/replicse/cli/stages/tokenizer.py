@@ -12,7 +12,15 @@ from replicse.files import below, write_text
 
 
 class TokenizerJob(Payload):
-    """A tokenizer that is trained on a corpus."""
+    """A tokenizer that is trained on a corpus.
+
+    Attributes:
+        name: the name of the tokenizer. Default: empty.
+        train: the algorithm, such as "wordpiece".
+        size: the size of the vocabulary.
+        corpus: the corpus as a dict.
+        lowercase: whether to lower-case sentences. Default: True.
+    """
 
     name: str = ""
     train: Text
@@ -22,7 +30,13 @@ class TokenizerJob(Payload):
 
 
 class VocabularyJob(Payload):
-    """A tokenizer that is built from a vocabulary file."""
+    """A tokenizer that is built from a vocabulary file.
+
+    Attributes:
+        name: the name of the tokenizer. Default: empty.
+        vocabulary: the vocabulary file, relative to the data root.
+        lowercase: whether to lower-case sentences. Default: True.
+    """
 
     name: str = ""
     vocabulary: Text
@@ -30,7 +44,7 @@ class VocabularyJob(Payload):
 
 
 def tokenizer_job(payload: Mapping[str, Any], where: str) -> TokenizerJob | VocabularyJob:
-    """Validate a payload; raises BadInput."""
+    """Validate a payload; raises BadInput if it is wrong."""
     return (VocabularyJob if "vocabulary" in payload else TokenizerJob).of(payload, where)
 
 

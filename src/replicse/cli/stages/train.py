@@ -19,7 +19,12 @@ log = logging.getLogger(__name__)
 
 
 def train(job: Mapping[str, Any], arguments: Namespace) -> None:
-    """Train the run of a job; a stopped run resumes from its saved state."""
+    """Train a run; if there is a saved state, training resumes from it.
+
+    Args:
+        job: the payload, a dict that `train_job` validates.
+        arguments: the parsed arguments.
+    """
     from replicse.training.processes import start_processes
 
     if arguments.processes < 0 or arguments.chunk < 0:
@@ -35,9 +40,14 @@ def train(job: Mapping[str, Any], arguments: Namespace) -> None:
 
 @contextmanager
 def failing_once(state: Path, rank: int) -> Iterator[None]:
-    """Let retries fail at once after an error that would only repeat.
+    """Make retries of a job fail at once if the error would occur again.
 
-    Failed checks and bad input repeat; a lost node, full memory or a file that does not exist yet may not.
+    `Failed` and `BadInput` would occur again, except `MissingData`. Other errors, such as a lost node or full memory,
+    may not occur again.
+
+    Args:
+        state: the folder of the job's state, in which the error is saved.
+        rank: the rank of this process; only process 0 saves the error.
     """
     note = state / "failed.json"
     started = HOLDER.stat().st_mtime if HOLDER.is_file() else float("inf")
@@ -50,13 +60,13 @@ def failing_once(state: Path, rank: int) -> Iterator[None]:
         raise
     except (BadInput, Failed) as error:
         if not rank:
-            with suppress(Failed, OSError):  # a full disk must not hide the error itself
+            with suppress(Failed, OSError):  # if the disk is full, raise the original error
                 write_json(note, {"sentence": str(error), "bad_input": isinstance(error, BadInput)})
         raise
 
 
 def _words(arguments: Namespace) -> list[str]:
-    """Return the command line of the other processes of the run."""
+    """Return the command line of the run's other processes."""
     names = ("threads", "chunk", "device")
     options = {name: getattr(arguments, name) for name in names}
     words = ["job", str(arguments.specification)]
@@ -66,7 +76,7 @@ def _words(arguments: Namespace) -> list[str]:
 def _train_in(processes: "Processes", job: Mapping[str, Any], arguments: Namespace) -> None:
     """Train the run of a job.
 
-    If there are several processes, the first one writes.
+    If there are several processes, only the first process writes files.
     """
     import torch
 
