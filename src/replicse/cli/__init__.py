@@ -27,26 +27,26 @@ NOT_WRITTEN = (*FULL, errno.EROFS, errno.EACCES, errno.EPERM)
 GROUPS = {
     "every day": {
         "plan": "list items, runs and hours",
-        "run": "run items, or all of the study",
-        "status": "say what is done and what runs",
-        "show": "print one item with its deltas",
-        "why": "tell the story of one cell",
-        "doctor": "say what this machine lacks",
+        "run": "run items or the whole study",
+        "status": "show progress and failed jobs",
+        "show": "print the table of one item",
+        "why": "explain one cell",
+        "doctor": "check this machine for a study",
     },
-    "look": {
-        "claims": "test what the papers state, on their numbers and on ours",
-        "audit": "check the papers' own arithmetic; nothing is run",
-        "adjudicate": "say which difference of protocol explains a gap",
-        "diagnose": "say what explains a number that is not the printed one",
+    "analyse": {
+        "claims": "test the papers' claims on their numbers and on ours",
+        "audit": "check published numbers against each other; nothing is run",
+        "adjudicate": "find the difference in protocol that explains a gap",
+        "diagnose": "find out why your number differs from a published number",
         "evaluate": "evaluate any encoder folder or hub id on suites",
         "compare": "compare two results folders of the same runs",
     },
     "write and set up": {
-        "report": "report what there is of a study, or write a committed one again",
-        "keep": "commit a study that has run, or write a committed one as a crate",
-        "init": "begin a workspace, or in one a paper, term, pooling or suite",
-        "fetch": "download all that items need, or pin its commits",
-        "benchmark": "measure this machine; plan then says hours from it",
+        "report": "write the report of a study, complete or not",
+        "keep": "copy a finished study to reports/studies, or export it",
+        "init": "create a workspace, a paper or a plug-in",
+        "fetch": "download data and models of items, or pin their commits",
+        "benchmark": "measure this machine, so that plan can estimate hours",
         "validate": "check config, papers and scales",
     },
 }
@@ -59,9 +59,9 @@ EXAMPLES = {
     "doctor": " --scale paper",
 }
 # Verbs that only the workflow uses; the help does not list them.
-INTERNAL = {"job": "do one job of the workflow"}
+INTERNAL = {"job": "run one job of the workflow"}
 VERBS = {verb: about for group in GROUPS.values() for verb, about in group.items()}
-ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
+ABOUT = "Re-run sentence-embedding papers and compare the numbers with the papers'."
 USAGE = "options: replicse VERB --help; docs: replicse help; 0 ok, 1 failed, 2 bad input"
 
 
@@ -120,8 +120,8 @@ def print_documentation(names: Sequence[str]) -> None:
         print(*map(read_page, names), sep="\n", end="")
         return
     about = (
-        "a page of the documentation: replicse help PAGE; formats has the keys of all files, api what Python code may"
-        " use, cli the help of every verb, method-in-twenty-lines a file of each kind"
+        "documentation: replicse help PAGE; formats lists the keys of all files, api the Python interface, cli the help"
+        " of every verb, method-in-twenty-lines a file of each kind"
     )
     print(*wrapped([about, f"pages: {', '.join(find_pages())}"]), sep="\n")
 
@@ -223,7 +223,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except (MemoryError, RuntimeError, ImportError) as error:
         if not is_out_of_memory(error):
             raise
-        remedy = "free some, or give the job more (mem_mb of its rule, ulimit -v)"
+        remedy = "free memory, or raise the limit of the job (mem_mb of the rule, ulimit -v)"
         print_error(f"{program}: not enough memory ({one_line(error)}); {remedy}")
         return 1
     except OSError as error:
@@ -231,7 +231,7 @@ def main(words: Sequence[str] | None = None) -> int:
             raise
         place, full = error.filename or "a file", error.errno in NOT_WRITTEN
         problem = (
-            not_written(place, error) if full else f"{place}: {error.strerror}; put it right and start again"
+            not_written(place, error) if full else f"{place}: {error.strerror}; fix this and start again"
         )
         print_error(f"{program}: {problem}")
         return 1

@@ -37,9 +37,7 @@ from replicse.spec.printed import parse_number
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse adjudicate repro/table4")
-    parser.add_argument(
-        "item", nargs="?", help="a paper or paper/item; default: all that the config adjudicates"
-    )
+    parser.add_argument("item", nargs="?", help="a paper or paper/item; default: adjudicate of the config")
     add_all_argument(parser)
 
 
@@ -87,7 +85,7 @@ def run(arguments: Namespace) -> None:
     page = adjudication_page(judged)
     if arguments.all and page:
         print(page_text(page, room(), coloured()))
-        print("\n".join(f"not all is run: {run_text(name)}" for name in absent))
+        print("\n".join(f"incomplete: {run_text(name)}" for name in absent))
         return
     ran = sum(row.effect is not None for row in rows)
     cells = by_cell([row for part in judged.adjudication for row in part.shown])
@@ -96,7 +94,7 @@ def run(arguments: Namespace) -> None:
         headline(judged),
     ]
     if absent:
-        head += [f"not all is run, of {several(len(absent), 'item')}; the first:", run_text(absent[0])]
+        head += [f"incomplete: {several(len(absent), 'item')}; to run the first:", run_text(absent[0])]
     parts = (cell_lines(cell, results[cell[0].item]) for cell in cells)
     print("\n".join(on_a_screen(arguments, filter(None, head), parts, "cell", short=True)))
 
@@ -145,14 +143,14 @@ def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
     first, *others = cell
     signed_text = partial(signed, rounding=finest_rounding((first.reported, first.reported_other)))
     against = f"{first.reported_other} in {first.other_paper}" if first.other else "ours as described"
-    gap = "no gap is known" if first.gap is None else f"gap {signed_text(first.gap)}"
+    gap = "gap unknown" if first.gap is None else f"gap {signed_text(first.gap)}"
     name = str(first.cell) if sum(each.id == first.column for each in item.columns) > 1 else first.cell.short
     effect = effect_text(first.paired, signed_text) if first.paired else "not run"
     share = "" if first.share is None else f"{first.share:.0%} of the gap"
     said = ", ".join(filter(None, [effect, share, first.note or first.outcome]))
     more = f"; {several(len(others), 'other variant')}" if others else ""
     lines = (
-        f"{name}: {gap} ({first.reported or 'nothing'} in {item.paper}, {against})",
+        f"{name}: {gap} ({first.reported or 'no number'} in {item.paper}, {against})",
         f"  {item.variants.get(first.protocol, first.protocol)}: {said}{more}",
     )
     return [shortened(line, room()) for line in lines]

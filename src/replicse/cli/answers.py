@@ -39,7 +39,7 @@ def json_mapping(text: str) -> dict[str, Any]:
 
 def add_all_argument(parser: ArgumentParser) -> None:
     """Add the option --all, which `on_a_screen` uses."""
-    parser.add_argument("--all", action="store_true", help="every line, not only what fits a screen")
+    parser.add_argument("--all", action="store_true", help="print everything, not only one screen")
 
 
 def command(arguments: Namespace, *more: str, verb: str = "", without: Sequence[str] = ()) -> str:
@@ -98,7 +98,7 @@ def on_a_screen(
     if shown < len(blocks):
         yield f"{several(len(blocks) - shown, f'more {what}')}: {command(arguments, '--all')}"
     elif short:
-        yield f"all of it: {command(arguments, '--all')}"
+        yield f"full output: {command(arguments, '--all')}"
 
 
 def print_json(document: object, **units: str) -> None:

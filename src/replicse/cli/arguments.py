@@ -36,17 +36,15 @@ def add_study_arguments(parser: ArgumentParser, example: str) -> None:
         help="YAML merged over config.yaml, or KEY=VALUE; repeatable",
     )  # fmt: skip
     add_study_argument(parser)
-    parser.add_argument("--scale", help="instead of the config's")
-    parser.add_argument(
-        "--seeds", type=int, metavar="N", help="so many seeds, from 0, instead of the config's"
-    )
+    parser.add_argument("--scale", help="override the config's scale")
+    parser.add_argument("--seeds", type=int, metavar="N", help="use seeds 0 to N-1 instead of the config's")
     add_workflow_argument(parser)
-    parser.add_argument("--json", action="store_true", help="everything, for a program")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def add_study_argument(parser: ArgumentParser) -> None:
     """Add the option --study, the value of which `study_file` uses."""
-    text = "a committed study, or the folder or config.json of one that was begun"
+    text = "a committed study, or the folder or config.json of your own study"
     parser.add_argument("--study", help=text)
 
 
@@ -63,7 +61,7 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
 
 def add_items_argument(parser: ArgumentParser) -> None:
     """Add the argument for the items to select, which `chosen_config` uses."""
-    text = "paper/item or paper; default: all of the config, or your own"
+    text = "paper/item or paper; default: your own papers, else all of the config"
     parser.add_argument("items", nargs="*", metavar="ITEM", help=text)
 
 
@@ -87,7 +85,9 @@ def check_here(record: Path, paths: Paths) -> None:
     """
     was_run = record.name == CONFIG and record.with_name(DATA).exists()
     if was_run and record.resolve() != Path(paths.config).resolve():
-        raise BadInput(f"{record}: not {paths.config} of this folder; start replicse where the study was run")
+        raise BadInput(
+            f"{record}: not {paths.config} of this folder; go to the folder where the study was run"
+        )
 
 
 def chosen_config(arguments: Namespace, own: bool = False) -> tuple[dict[str, Any], str]:
@@ -161,7 +161,7 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
     if rows := getattr(arguments, "row", None):
         own = own_rows(rows)
         if not arguments.item:
-            raise BadInput("--row is for an item; name one, as paper/item")
+            raise BadInput("--row needs an item; add one, such as paper/item")
         settings["rows"] = json.dumps({item.replace("_", "/", 1): own for item in arguments.item})
     files = [Path(word) for word in arguments.config if "=" not in word]
     layers = [SHIPPED, *(file for file in files if file != SHIPPED)]
@@ -188,7 +188,7 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
             encoder, pooling = place, ""
         if not (mark and name and encoder):
             raise BadInput(
-                f"--row {word}: expected NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING after it"
+                f"--row {word}: expected NAME=FOLDER or NAME=HUB-ID, optionally followed by :POOLING"
             )
         if pooling:
             pooling_of(pooling, f"--row {word}")

@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_all_argument(parser)
     add_study_argument(parser)
     add_workflow_argument(parser)
-    parser.add_argument("--json", action="store_true", help="everything, for a program")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(arguments: Namespace) -> None:

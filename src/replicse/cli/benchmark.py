@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from replicse.training.benchmark import Bench
 
 SHAPES = 3
-UNKNOWN = "no run of this study can be measured: the sizes of its encoders are not known"
+UNKNOWN = "no run of this study can be measured, because the sizes of the encoders are unknown"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> int:
     record = measured_here(plan, arguments, say)
     file = Path(plan.paths.throughput(f"{file_name(record.device)}.json"))
     write_json(file, record.plain())
-    say(f"wrote {file}; replicse plan --scale {plan.scale.name} takes its hours from it")
+    say(f"wrote {file}; replicse plan --scale {plan.scale.name} uses it to estimate hours")
     if arguments.json:
         print_json(record.plain())
     return 0

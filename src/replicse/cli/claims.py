@@ -25,7 +25,7 @@ FEW_CELLS = 6  # maximum number of cells of a claim that are listed
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse claims simcse --scale compact")
-    parser.add_argument("name", nargs="?", help="a paper or a claim paper/claim; default: all papers")
+    parser.add_argument("name", nargs="?", help="a paper or paper/claim; default: all papers")
     add_all_argument(parser)
 
 
@@ -97,7 +97,7 @@ def cell_numbers(results: Iterable[ItemResult], whose: str = "ours") -> dict[str
     numbers: dict[str, str] = {}
     for result in results:
         for name, cell in result.described.items():
-            printed = cell.reported.value if cell.reported else "nothing printed"
+            printed = cell.reported.value if cell.reported else "no printed number"
             number = "no number" if cell.reproduced is None else f"{cell.reproduced:.2f}"
             numbers[str(name)] = f"{printed}, {whose} {number}"
             numbers.setdefault(name.short, numbers[str(name)])
@@ -129,7 +129,7 @@ def claim_lines(
     refuted = [row for row in rows if row not in decided and row.reported == "contradicted"]
     others = [row for row in rows if row not in decided and row not in refuted]
     for row in [*decided, *refuted, *others]:
-        heading = f"{_outcome(row)}; in print {row.reported}: {row.claim}"
+        heading = f"{_outcome(row)}; paper's numbers {row.reported}: {row.claim}"
         yield [shortened(line, room()) for line in (heading, f"  {row.text}")]
 
 

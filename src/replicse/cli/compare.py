@@ -32,10 +32,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = (
         "example:\n  replicse compare compact results/compact\n  replicse compare mteb/MODEL_A mteb/MODEL_B"
     )
-    parser.add_argument("a", help="a results folder, a committed study by its name, or results of others")
-    parser.add_argument("b", help="another one, of the same runs or tasks")
+    parser.add_argument("a", help="a results folder, a committed study, or a file of another tool")
+    parser.add_argument("b", help="the results to compare with, of the same runs or tasks")
     add_all_argument(parser)
-    parser.add_argument("--json", action="store_true", help="everything, for a program")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(arguments: Namespace) -> None:
@@ -70,20 +70,20 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
     for name, folder, machines in (("A", a, comparison.machines_a), ("B", b, comparison.machines_b)):
         mixed = f", mixed: {len(machines)} machines" if len(machines) > 1 else ""
         yield f"{name} is {folder}{mixed}"
-        yield from (f"  {machine}" for machine in machines or ("its machine is not recorded",))
+        yield from (f"  {machine}" for machine in machines or ("the machine is not recorded",))
     packages = {frozenset(each) for each in (comparison.packages_a, comparison.packages_b) if each}
     if len(packages) > 1:
-        yield "made by different versions of the package: some differences may come from the code, not the machine"
+        yield "different versions of the package: some differences may come from the code, not the machine"
     counts = ", ".join(f"{count} {state}" for state, count in comparison.counts.items() if count)
     yield f"{several(len(comparison.cells), 'cell')} in both: {counts}"
-    yield "a spread is the standard deviation over seeds inside A and B; * a published one"
+    yield "spread: standard deviation over seeds within A and B; *: a published one"
     if comparison.only_a or comparison.only_b or comparison.other_runs:
         yield (
             f"{comparison.only_a} only in A, {comparison.only_b} only in B,"
-            f" {len(comparison.other_runs)} of other runs in B"
+            f" {len(comparison.other_runs)} with other runs in B"
         )
     yield (
-        f"{several(comparison.runs, 'run')} in both, of which {len(comparison.different)} gave another number"
+        f"{several(comparison.runs, 'run')} in both, {len(comparison.different)} with different numbers"
         f"{f': {some(comparison.different)}' if comparison.different else ''}"
     )
     for name, runs in (("A", comparison.runs_only_a), ("B", comparison.runs_only_b)):
@@ -156,10 +156,10 @@ def difference_lines(found: Differences) -> Iterator[str]:
     if len(standings) > other:
         yield (
             f"{standings.count('beyond numerics')} of {len(standings) - other} scores differ by more than"
-            f" {NUMERICS:.2f}, which half precision or another batch may do to one encoder."
+            f" {NUMERICS:.2f}, the difference that half precision or another batch size can cause."
         )
     if other:
-        yield f"{several(other, 'score')} of other data in A than in B, so without a difference:"
+        yield f"{several(other, 'score')} computed on different data in A and B, so not compared:"
     facts = {f"{name}: {fact}": pair for name, each in found.data.items() for fact, pair in each.items()}
     yield from (f"  {line}" for line in pair_lines(facts))
     yield from pair_lines(found.inputs)

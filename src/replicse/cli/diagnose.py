@@ -37,37 +37,37 @@ from replicse.spec.printed import Reported, parse_number
 LOG = logging.getLogger(__name__)
 # Facts about the user's run: a dict from option to type (or choices) and help.
 FACTS: dict[str, tuple[Any, str]] = {
-    "encoder-is": (("trained", "released", "untrained"), "who made the encoder: you, the authors, or nobody"),
-    "seed": (int, "the seed of your training"),
-    "seeds": (int, "your number is a mean of so many seeds"),
-    "devices": (int, "how many cards trained it"),
-    "batch": (int, "sentences of one loss, over all cards"),
+    "encoder-is": (("trained", "released", "untrained"), "trained by you, by the authors, or not"),
+    "seed": (int, "seed of training"),
+    "seeds": (int, "number of seeds, if your number is a mean over seeds"),
+    "devices": (int, "number of GPUs in training"),
+    "batch": (int, "batch size over all GPUs"),
     "accumulation": (int, "steps of gradient accumulation"),
-    "learning-rate": (float, "of your training"),
-    "epochs": (int, "of your training"),
-    "length": (int, "word pieces that training keeps of a sentence"),
-    "dropout": (float, "of your training"),
-    "corpus": (str, "what you trained on, by its name in the recipe: wiki, nli, ..."),
-    "precision": (("fp32", "bf16", "fp16"), "of your training and test"),
+    "learning-rate": (float, "learning rate"),
+    "epochs": (int, "number of epochs"),
+    "length": (int, "maximum number of tokens of a training sentence"),
+    "dropout": (float, "dropout rate"),
+    "corpus": (str, "training corpus, named as in recipes: wiki, nli, ..."),
+    "precision": (("fp32", "bf16", "fp16"), "precision of training and test"),
     "pooling": (
         tuple(PoolingParameters.known()),
-        "how your test reads a sentence vector (cls-head: [CLS] through the pooler)",
+        "pooling at test (cls-head: [CLS] with the pooler)",
     ),
-    "steps": (("best", "last"), "which checkpoint you tested"),
+    "steps": (("best", "last"), "the checkpoint that you tested"),
     "against": (
         ("paper", "checkpoint", "readme"),
-        "whose number you compare with: the paper's, a released file's",
+        "source of the number that you compare with",
     ),
-    "aggregation": (AGGREGATIONS, "how your score joins the subsets of a task"),
-    "split": (("train", "dev", "test"), "which split your score is of"),
+    "aggregation": (AGGREGATIONS, "aggregation over the subsets of a task"),
+    "split": (("train", "dev", "test"), "split of your score"),
     "read-from": (
         ("training", "test"),
-        "where you read the score: in the training log, or in a test of what was saved",
+        "source of your score: the training log, or a test of the saved encoder",
     ),
-    "versions": (("same", "other"), "whether transformers and torch are the versions that the authors name"),
+    "versions": (("same", "other"), "whether you use the authors' versions of transformers and torch"),
     "template": (("yes", "no", "other"), "whether your test used the encoder's template"),
     "prompt": (("yes", "no", "other"), "whether your test used the encoder's prompts"),
-    "model": (str, "the encoder's name"),
+    "model": (str, "name of the encoder"),
 }
 
 
@@ -77,18 +77,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         "example:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg"
         "\n  replicse diagnose FOLDER --check pooler --data DIR\n  replicse diagnose A.json B.json"
     )
-    parser.add_argument("words", nargs="*", help="what you got, x 100; two results; a folder for --check")
-    parser.add_argument("--item", default="", help="the cell that you compare with: paper/item/row/column")
-    parser.add_argument("--printed", help="the printed number, where no paper here prints it")
+    parser.add_argument("words", nargs="*", help="your number x 100; two results; a folder for --check")
+    parser.add_argument("--item", default="", help="the cell to compare with: paper/item/row/column")
+    parser.add_argument("--printed", help="the printed number, if no paper here contains it")
     parser.add_argument(
-        "--metric", default="", help="next to --printed: what it is, as sts/avg or mteb/SciFact"
+        "--metric", default="", help="with --printed: the metric, such as sts/avg or mteb/SciFact"
     )
-    parser.add_argument("--results", type=Path, help="read it from results, as `compare` does")
-    parser.add_argument("--encoder", help="your encoder: score it as others read theirs")
-    parser.add_argument("--check", help="one cause: score the folder under its variants alone")
+    parser.add_argument("--results", type=Path, help="results with your number, as in compare")
+    parser.add_argument("--encoder", help="your encoder, to evaluate it under common variants")
+    parser.add_argument("--check", help="a cause: evaluate the folder only under its variants")
     parser.add_argument("--data", type=Path, help="with an encoder: the data root; default: REPLICSE_DATA")
     parser.add_argument("--threads", type=int, default=0, help="with an encoder: CPU threads (default: all)")
-    said = parser.add_argument_group("what you can say of your run")
+    said = parser.add_argument_group("facts about your run")
     for name, (kind, words) in FACTS.items():
         shown = name.upper().replace("-", "_")
         if isinstance(kind, tuple):
@@ -98,11 +98,11 @@ def add_arguments(parser: ArgumentParser) -> None:
             said.add_argument(f"--{name}", metavar=shown, type=kind, help=words)
     said.add_argument(
         "--pooler",
-        help="--pooling in the words of the authors' evaluation script, as cls_before_pooler",
+        help="--pooling as in the authors' evaluation script, such as cls_before_pooler",
     )
     add_all_argument(parser)
-    parser.add_argument("--markdown", action="store_true", help="as a block of text to paste into an issue")
-    parser.add_argument("--json", action="store_true", help="everything, for a program")
+    parser.add_argument("--markdown", action="store_true", help="print a code block for an issue")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
     add_workflow_argument(parser)
 
 
@@ -117,7 +117,7 @@ def run(arguments: Namespace) -> None:
     if arguments.pooler:
         arguments.pooling = pooling_of(arguments.pooler, arguments.workflow)
     if len(arguments.words) > 2:
-        raise BadInput(f"{len(arguments.words)} words; give one number, two results files, or one folder")
+        raise BadInput(f"{len(arguments.words)} arguments; give one number, two results files or one folder")
     if arguments.check:
         arguments.encoder = arguments.encoder or next(iter(arguments.words), None)
         show_variants(arguments, checks_of(arguments))
@@ -233,9 +233,9 @@ def test_sets(arguments: Namespace) -> Path:
 
     place = arguments.data or os.environ.get("REPLICSE_DATA")
     if not arguments.encoder:
-        raise BadInput("--check needs an encoder; name its folder")
+        raise BadInput("--check needs an encoder; add the folder")
     if not place:
-        raise BadInput("an encoder is scored on test sets; add --data DIR, or set REPLICSE_DATA")
+        raise BadInput("an encoder is evaluated on test sets; add --data DIR, or set REPLICSE_DATA")
     root = data_folder(Path(place))
     for task in STS_TASKS:
         load_sts(root, task)
@@ -256,7 +256,9 @@ def task_of(metric_path: str) -> str:
     """
     suite, _, rest = metric_path.partition("/")
     if metric_path and suite not in SIMILARITY:
-        raise BadInput(f"--encoder scores similarity test sets; {metric_path} is none of theirs (sts/...)")
+        raise BadInput(
+            f"--encoder works only with STS metrics (sts/...), not {metric_path}; remove --encoder"
+        )
     return re.split("/|-w?mean", rest)[0] or "avg"
 
 
@@ -274,7 +276,7 @@ def diagnosed(arguments: Namespace) -> Diagnosis:
     """
     if arguments.seeds is not None and arguments.seeds < 1:
         raise BadInput(
-            f"--seeds is {arguments.seeds}; expected how many seeds your number is a mean of, 1 or more"
+            f"--seeds is {arguments.seeds}; expected the number of seeds that your number is a mean of, at least 1"
         )
     published, recorded = compared_with(arguments), None
     if published.name:
@@ -304,7 +306,7 @@ def number_of(arguments: Namespace, published: PublishedCell) -> float | None:
     if arguments.results is None:
         return None if given is None else as_number(given)
     if given is not None:
-        raise BadInput("--results holds the number; leave out the one on the command line")
+        raise BadInput("--results contains the number; remove the number from the command line")
     results = read_results(arguments.results)
     for remark in results.remark_lines():
         LOG.warning("%s: %s", results.place, remark)
@@ -322,7 +324,7 @@ def as_number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise BadInput(f'"{text}" is no number; write what you got, as in 12.34') from None
+        raise BadInput(f'"{text}" is not a number; write your number like 12.34') from None
 
 
 def compared_with(arguments: Namespace) -> PublishedCell:
@@ -338,18 +340,18 @@ def cell_of(arguments: Namespace) -> PublishedCell:
         BadInput: if neither --item nor --printed is given, both are given, or a value is wrong.
     """
     if arguments.item and (arguments.printed or arguments.metric):
-        raise BadInput("--item names a cell and its metric; leave out --printed and --metric")
+        raise BadInput("--item specifies the printed number and the metric; remove --printed and --metric")
     if arguments.item:
         return published_cell(load_papers(arguments.workflow), arguments.item)
     path = arguments.metric
     use_all_plugins()
     if path and not is_metric(path):
-        raise BadInput(f'--metric is "{path}", which no suite yields{nearest(path, known_paths())}')
+        raise BadInput(f'--metric is "{path}", which no suite computes{nearest(path, known_paths())}')
     if (arguments.words or arguments.results) and arguments.printed is None:
         raise BadInput("nothing to compare with; add --item paper/item/row/column, or --printed NUMBER")
     reported = Reported(value=arguments.printed, source="you") if arguments.printed else None
     if arguments.printed is not None and parse_number(arguments.printed) is None:
-        raise BadInput(f'--printed is "{arguments.printed}", not a number; write it as printed, as in 12.34')
+        raise BadInput(f'--printed is "{arguments.printed}", not a number; write it like 12.34')
     settings = {
         "against": "paper",
         "template": "yes",

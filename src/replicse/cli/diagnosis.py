@@ -12,8 +12,8 @@ from replicse.registry.suites import AS_READ, VARIANTS, range_of
 # an average of rounded scores.
 GIVES = 0.02
 SHOWN_EFFECTS = 2  # maximum number of other people's measurements that are shown for a fact
-ORDERED = "What to try, the cheapest first:"
-UNORDERED = "No setting that you gave differs from the paper. What to try, the cheapest first:"
+ORDERED = "What to try, cheapest first:"
+UNORDERED = "No setting that you gave differs from the paper. What to try, cheapest first:"
 # The suites for which there are evaluation variants.
 SIMILARITY = ("sts",)
 
@@ -27,14 +27,14 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
         found: a diagnosis with or without a number.
     """
     published, number = found.published, found.number
-    printed = published.reported.value if published.reported else "nothing"
+    printed = published.reported.value if published.reported else "no number"
     if number is not None:
-        by = f", {found.difference:+g} from it" if found.difference else ""
-        yield f"{number:g} next to {printed} in print ({published.words}){by}."
+        difference = f": {found.difference:+g}" if found.difference else ""
+        yield f"{number:g}, printed {printed} ({published.words}){difference}."
     elif published.reported or published.name:
-        yield f"Printed is {printed}: {published.words.removesuffix('.')}."
+        yield f"Printed: {printed} ({published.words})."
     else:
-        yield "No number and no cell is given: these are the known causes."
+        yield "No number and no cell are given; these are the known causes."
     if number is None:
         return
     reruns = f" ({some(list(published.reruns))})" if published.between_labs else ""
@@ -44,19 +44,19 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
         # The spread of the reruns is the last one.
         names = reruns if place == len(published.spreads) else ""
         yield (
-            f"{spread.name}{names}: mean {spread.mean:.2f}, sd {spread.sd:.2f}; 95% of {such} in {low:.2f} to"
+            f"{spread.name}{names}: mean {spread.mean:.2f}, sd {spread.sd:.2f}; 95% of {such} between {low:.2f} and"
             f" {high:.2f}."
         )
     yield from retrained_lines(found)
     limits = range_of(published.metric_path)
     yield {
-        "out of range": f"That is no value of {published.metric_path}, which is {limits}: its code is the cause.",
+        "out of range": f"{published.metric_path} must be {limits}, so the evaluation code is wrong.",
         "as printed": "That equals the printed number after rounding.",
-        "not as printed": f"The encoder is {published.kind}: no seed is drawn, so it must match to rounding.",
+        "not as printed": f"The encoder is {published.kind}, without a seed, so the numbers should be equal.",
         "usual": "That is a normal seed-to-seed difference.",
-        "above": "That is unusual: above what these give. Look for a cause.",
-        "below": "That is unusual: below what these give. Look for a cause.",
-        "not known": "Whether it is unusual is not known: no seeds or reruns of this cell are published.",
+        "above": "That is unusual: above the expected range. Look for a cause.",
+        "below": "That is unusual: below the expected range. Look for a cause.",
+        "not known": "It is unknown if that is unusual, because no seeds or reruns of this cell are published.",
     }[found.standing]
 
 
@@ -72,7 +72,7 @@ def retrained_lines(found: Diagnosis) -> Iterator[str]:
         if runs:
             sources = f"{several(len(runs.sources), 'source')} ({some(runs.sources)})"
             ends = f"{runs.low:.2f} to {runs.high:.2f}"
-            yield f"Trained again by others {which}: {several(runs.runs, 'run')} of {sources}, {ends}."
+            yield f"Retrained by others {which}: {several(runs.runs, 'run')} from {sources}, {ends}."
 
 
 def diagnosis_parts(found: Diagnosis, encoder: str, details: bool) -> Iterator[Sequence[str]]:
@@ -101,7 +101,7 @@ def diagnosis_parts(found: Diagnosis, encoder: str, details: bool) -> Iterator[S
     others = [cause.id for cause in found.causes if cause not in found.to_try]
     yield from _below(ORDERED if others else UNORDERED, [*_trials(found, encoder)])
     if others:
-        yield "", f"No option that you gave is about: {', '.join(others)}."
+        yield "", f"Other causes, which your options do not concern: {', '.join(others)}."
 
 
 def option_text(fact: Fact) -> str:
@@ -137,8 +137,8 @@ def _trials(found: Diagnosis, encoder: str) -> Iterator[Sequence[str]]:
     scores = not encoder and found.published.metric_path.partition("/")[0] in ("", *SIMILARITY)
     if scores:
         yield (
-            "1. diagnose with --encoder FOLDER --data DIR: it scores your encoder as others read theirs (two cores"
-            " take ten minutes for 6 layers of 384); a variant that gives your number to rounding is an answer",
+            "1. diagnose with --encoder FOLDER --data DIR: evaluates your encoder under common variants (ten minutes on"
+            " two cores for 6 layers of 384); a variant that gives your number after rounding explains it",
         )
     for place, cause in enumerate(found.to_try, 2 if scores else 1):
         checked = ", ".join(cause.checks) if encoder else ""
@@ -177,9 +177,9 @@ def variant_parts(scores: Mapping[str, Any], task: str, found: Diagnosis | None)
     """
     variants = plain_variants(scores, task, found)["variants"]
     numbers = {name: one["score"] for name, one in variants.items() if one["score"] is not None}
-    rows = [("variant", task, "difference", "what it is")]
+    rows = [("variant", task, "difference", "meaning")]
     for name, one in variants.items():
-        score, text = one["score"], VARIANTS.get(name, "the encoder as it was opened")
+        score, text = one["score"], VARIANTS.get(name, "the default evaluation")
         # Adding 0.0 turns -0.0 into 0.0, so that a rounded zero has no minus sign.
         less = f"{round(score - numbers[AS_READ], 2) + 0.0:+.2f}" if {name, AS_READ} <= numbers.keys() else ""
         given = f"{text}: gives {one['gives']}" if one["gives"] else text
@@ -187,7 +187,7 @@ def variant_parts(scores: Mapping[str, Any], task: str, found: Diagnosis | None)
     number = found.number if found else None
     yours = [name for name, one in variants.items() if one["gives"].startswith("your number")]
     if yours:
-        yield [f"{' and '.join(yours)}: gives {number:g} to rounding, which is an answer."]
+        yield [f"{' and '.join(yours)}: gives {number:g} after rounding, which explains your number."]
     elif number is not None and numbers:
         nearest = min(numbers, key=lambda name: abs(numbers[name] - number))
         yield [f"No variant gives {number:g}; the nearest is {nearest} with {numbers[nearest]:.2f}."]

@@ -149,17 +149,17 @@ def _gpu(plan: Study) -> Check:
         cards = [torch.cuda.get_device_properties(place) for place in range(torch.cuda.device_count())]
         names = ", ".join(f"{card.name} {card.total_memory / GIGABYTE:.0f} GB" for card in cards)
         most, need = max(card.total_memory for card in cards), Cost(plan).gpu_bytes or 0
-        chunks = (
-            f"the largest training needs about {size_text(round(need))}: its steps are computed in chunks"
-        )
+        chunks = f"the largest run needs about {size_text(round(need))}, so steps are computed in chunks"
         return judged("GPU", need <= most, names, chunks)
     required = plan.scale.needs.gpu == "required"
-    remedy = "this scale is meant for a GPU" if required else ""
+    remedy = "this scale needs a GPU" if required else ""
     if torch.version.cuda or torch.version.hip:
-        found = "none that torch sees, although its build has CUDA"
-        remedy = f"look at the driver: nvidia-smi has to list a GPU, and to know CUDA {torch.version.cuda} or newer"
+        found = "torch finds no GPU, although it is a CUDA build"
+        remedy = (
+            f"check the driver: nvidia-smi should list a GPU and support CUDA {torch.version.cuda} or newer"
+        )
     else:
-        found = "none that torch sees (a CPU build)"
+        found = "torch finds no GPU (CPU build)"
         if shutil.which("nvidia-smi"):
             remedy = f"install the GPU build: {gpu_build()}"
     return Check("GPU", "missing" if required else "note", found, remedy)
@@ -194,7 +194,7 @@ def _disks(plan: Study) -> Iterator[Check]:
     yield _amount("disk free", shutil.disk_usage(here).free / GIGABYTE, max(plan.scale.needs.disk_gb, wanted))
     free = shutil.disk_usage(cache).free / GIGABYTE
     remedy = f"{cache} needs about {fetched / GIGABYTE:.0f} GB for downloads; move HF_HOME"
-    yield judged("disk of the hub's cache", free >= fetched / GIGABYTE, f"{free:.0f} GB", remedy)
+    yield judged("hub cache disk", free >= fetched / GIGABYTE, f"{free:.0f} GB", remedy)
 
 
 def _hub(plan: Study) -> Check:
@@ -207,13 +207,13 @@ def _hub(plan: Study) -> Check:
         except OSError as error:
             reason = str(error.strerror or error)
     needed = plan.source == "hub" or any("hub" in source for source in plan.backbones.values())
-    remedy = "this study reads encoders or data of it: set HTTPS_PROXY, or fill the cache elsewhere" * needed
-    return Check("hub", "missing" if needed else "note", f"{HUB} is not reached ({reason})", remedy)
+    remedy = "this study uses encoders or data of the hub: set HTTPS_PROXY, or copy a filled cache" * needed
+    return Check("hub", "missing" if needed else "note", f"{HUB} cannot be reached ({reason})", remedy)
 
 
 def _slurm() -> Check:
     if not shutil.which("sinfo"):
-        return Check("Slurm", "note", "no sinfo here")
+        return Check("Slurm", "note", "sinfo is not installed")
     try:
         answer = subprocess.run(
             ["sinfo", "-h", "-o", "%P"], capture_output=True, text=True, timeout=5, check=True
@@ -242,7 +242,7 @@ def data_findings(plan: Study) -> Iterator[Check]:
         downloads.
     """
     if plan.source == "embedded":
-        yield Check("data", "ok", "generated, nothing to place")
+        yield Check("data", "ok", "generated, no files needed")
     yield from _missing("data", [absent_root(plan), *absent(plan)])
     local = plan.source == "local" and plan.data_root.is_dir()
     below = [plan.data_root / name for name in data_files(plan)] if local else []
@@ -250,7 +250,7 @@ def data_findings(plan: Study) -> Iterator[Check]:
         there = path.is_file()
         size = f" {size_text(path.stat().st_size)}" if there else ""
         yield judged(
-            "data", there, f"{path}{size}", f"put the file there; {plan.scale.file} names it", "missing"
+            "data", there, f"{path}{size}", f"put the file there; {plan.scale.file} uses it", "missing"
         )
     if local:
         try:
@@ -268,7 +268,7 @@ def data_findings(plan: Study) -> Iterator[Check]:
         else:
             fetched.append(need)
     if fetched:
-        remedy = f"replicse fetch --scale {plan.scale.name} brings it, with --dry-run lists it"
+        remedy = f"replicse fetch --scale {plan.scale.name} downloads it; --dry-run lists it"
         yield Check("data", "note", amounts_text(fetched), remedy)
 
 

@@ -54,16 +54,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--pooling",
         type=parse_pooling,
-        help="a name, or JSON; default: a sentence-transformers folder's own, else cls",
+        help="a name, or JSON; default: as in the encoder's modules.json, else cls",
     )
     parser.add_argument(
-        "--engine", choices=ENGINES, default="auto", help=f"{', '.join(ENGINES)}; auto: packed where it fits"
+        "--engine", choices=ENGINES, default="auto", help=f"{', '.join(ENGINES)}; auto: packed if possible"
     )
     parser.add_argument(
         "--max-length",
         type=int,
         metavar="N",
-        help=f"tokens; default: with the folder's own pooling its own, else {MAX_LENGTH}",
+        help=f"maximum number of tokens; default: as in modules.json, else {MAX_LENGTH}",
     )
     parser.add_argument("--suite", action="append", default=[], help="sts, geometry, ...; repeatable")
     parser.add_argument(
@@ -72,9 +72,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar=("FILE", "KEY=HEADING"),
-        help="your table: first, second, score, range=0,5, perhaps subset; or text, label, perhaps split",
+        help="your dataset: first, second, score, range=0,5, optionally subset; or text, label, optionally split",
     )
-    parser.add_argument("--options", type=json_mapping, default={}, help="JSON: suite to further options")
+    parser.add_argument("--options", type=json_mapping, default={}, help="JSON object: options by suite")
     parser.add_argument(
         "--data",
         type=Path,
@@ -85,11 +85,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--out",
         type=Path,
         required=True,
-        help="the JSON of scores; next to it, as .pairs.json, the cosines of STS",
+        help="the JSON file of scores; cosines of pairs are written to .pairs.json",
     )
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
     parser.add_argument("--device", help="cpu or cuda; default: the first GPU, else the CPU")
-    parser.add_argument("--plugin", action="append", default=[], help="default: as config.yaml; repeatable")
+    parser.add_argument(
+        "--plugin", action="append", default=[], help="a plug-in; default: as in config.yaml; repeatable"
+    )
 
 
 def run(arguments: Namespace) -> None:
@@ -108,7 +110,7 @@ def run(arguments: Namespace) -> None:
     if sets := parse_sets(arguments.set):
         suites, options = (*suites, "sets"), {**options, "sets": {"sets": sets}}
     if not suites:
-        raise BadInput("no --suite and no --set is given; name what the encoder is evaluated on")
+        raise BadInput("no --suite and no --set is given; add at least one")
     for name in (*suites, *options):
         suite(name, options.get(name))
     if arguments.suite and not arguments.data.exists():
@@ -228,7 +230,7 @@ def print_failures(outcome: Mapping[str, Any], out: Path) -> None:
         if not reason.startswith(LACKS_PART):
             print(f"{path}: {' '.join(reason.split())}", file=sys.stderr)
     if not any(True for _ in _numbers(outcome["suites"])):
-        raise Failed(f"nothing could be measured; {out} has the reason of each number that is missing")
+        raise Failed(f"no score could be computed; {out} contains the reason for each missing score")
 
 
 def parse_sets(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
@@ -248,14 +250,14 @@ def parse_sets(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
         path, where = Path(file), f"--set {file}"
         keys: dict[str, Any] = {key: value for key, _, value in (word.partition("=") for word in words)}
         if "range" in keys:
-            problem = f'range is "{keys["range"]}"; write the lowest and the highest score, as range=0,5'
+            problem = f'range is "{keys["range"]}"; write the lowest and the highest score, such as range=0,5'
             try:
                 low, high = map(float, keys["range"].split(","))
             except ValueError:
                 raise BadInput(f"{where}: {problem}") from None
             keys["range"] = [low, high]
         if (name := name_set(path.stem)) in sets:
-            raise BadInput(f'{where}: another file gives a set "{name}"; rename one')
+            raise BadInput(f'{where}: another file also gives the name "{name}"; rename one of the files')
         sets[name] = EvaluationSet.of({"file": file, **keys}, where)
     return sets
 

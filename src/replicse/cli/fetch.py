@@ -33,11 +33,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_items_argument(parser)
     add_all_argument(parser)
-    parser.add_argument("--dry-run", action="store_true", help="list what is needed, and download nothing")
+    parser.add_argument("--dry-run", action="store_true", help="list the files, and download nothing")
     parser.add_argument(
         "--pin",
         action="store_true",
-        help="look up the commits that hub.lock.yaml lacks; download nothing",
+        help="add missing commits to hub.lock.yaml; download nothing",
     )
 
 
@@ -93,9 +93,9 @@ def way(need: Need, plan: Study) -> Way:
     if target.exists():
         return lambda: None
     if need.source is None:
-        return f"no address is known; put it at {target}"
+        return f"the address is unknown; put the file at {target}"
     if need.source.by_hand:
-        return f"{need.source.by_hand}; it comes from {need.source.address}; put it at {target}"
+        return f"{need.source.by_hand}; download from {need.source.address}; put the file at {target}"
     return partial(download, need.source, target)
 
 
@@ -105,7 +105,7 @@ def _suite_action(suite: str, options: SuiteOptions) -> Way:
         return missing
     fetch = getattr(import_module(current().suites[suite].module), "fetch", None)
     if fetch is None:
-        return f"the suite {suite} downloads them when it first runs; let that run with the network"
+        return f"the suite {suite} downloads datasets in the first run; run it with network access"
     return partial(fetch, **options.plain())
 
 
@@ -126,7 +126,7 @@ def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> I
     """
     amount = amounts_text([need for need, _ in ways])
     head = [
-        f"scale {plan.scale.name}: {len(ways)} to fetch, for {several(len(plan.items), 'item')}; {amount}"
+        f"scale {plan.scale.name}: {several(len(ways), 'source')} for {several(len(plan.items), 'item')}; {amount}"
     ]
     head += [f"to download manually: {need.name}: {how}" for need, how in ways if isinstance(how, str)]
     rows = []
@@ -178,8 +178,8 @@ def fetch_all(ways: list[tuple[Need, Way]]) -> None:
             failed += 1
             print(f"replicse fetch: {problem}", file=sys.stderr, flush=True)
     if failed:
-        raise MissingData(f"{failed} of {len(ways)} could not be fetched; run it again to resume")
+        raise MissingData(f"{failed} of {len(ways)} downloads failed; run the command again to resume")
     left = [need.name for need, how in ways if isinstance(how, str)]
     if left:
-        raise Failed(f"fetched all but what must be downloaded manually: {', '.join(left)}")
-    print(f"fetched all {len(ways)}; a study of these items runs with HF_HUB_OFFLINE=1")
+        raise Failed(f"fetched everything except files to download manually: {', '.join(left)}")
+    print(f"fetched all {len(ways)}; these items can be run with HF_HUB_OFFLINE=1")

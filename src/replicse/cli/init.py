@@ -39,10 +39,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     kinds = ", ".join(["paper", *EXTENSIONS])
     parser.add_argument(
-        "folder", nargs="?", default=".", metavar="FOLDER or KIND", help=f"default: this folder; {kinds}"
+        "folder",
+        nargs="?",
+        default=".",
+        metavar="FOLDER or KIND",
+        help=f"folder of a workspace, default: this folder; or one of {kinds}",
     )
     parser.add_argument(
-        "name", nargs="?", help="of a KIND its name: small letters and digits, dashes but in a paper's"
+        "name", nargs="?", help="name of a KIND: lower-case letters and digits; in plug-ins also hyphens"
     )
 
 
@@ -57,15 +61,17 @@ def run(arguments: Namespace) -> None:
     kind, name = arguments.folder, arguments.name
     if name is None:
         if kind in ("paper", *EXTENSIONS):
-            raise BadInput(f"what is the {kind} called? replicse init {kind} NAME; a folder is ./{kind}")
+            raise BadInput(
+                f"the {kind} has no name; write replicse init {kind} NAME, or ./{kind} for a folder"
+            )
         print(*write_skeleton("workspace", Path(kind)), sep="\n")
-        print("next: replicse init paper KEY, or replicse plan, which lists what replicse run takes")
+        print("next: replicse init paper KEY, or replicse plan to list items")
     elif kind == "paper":
         begin_paper(name)
     elif kind in EXTENSIONS:
         begin_plugin(kind, name)
     else:
-        raise BadInput(f'"{kind}" is no kind of thing that has a name{nearest(kind, ("paper", *EXTENSIONS))}')
+        raise BadInput(f'unknown kind "{kind}"{nearest(kind, ("paper", *EXTENSIONS))}')
 
 
 def begin_paper(name: str) -> None:
@@ -78,7 +84,7 @@ def begin_paper(name: str) -> None:
         BadInput: if the key is invalid or exists already.
     """
     if not PAPER_KEY.fullmatch(name):
-        raise BadInput(f'"{name}" is no name of a paper; use small letters and digits only')
+        raise BadInput(f'"{name}" is not a valid key of a paper; use only lower-case letters and digits')
     if (workflow_folder() / "papers" / name).exists():
         raise BadInput(f'"{name}" is a paper of the package; choose another key')
     print(*write_skeleton("paper", Path("papers", name), {"KEY": name}), sep="\n")
@@ -98,18 +104,16 @@ def begin_plugin(kind: str, name: str) -> None:
     """
     if not EXTENSION_NAME.fullmatch(name):
         raise BadInput(
-            f'"{name}" is no name of a {kind}; use small letters and digits only, a letter first, and dashes'
+            f'"{name}" is not a valid name of a {kind}; use lower-case letters, digits and hyphens, a letter first'
         )
     module, words = name.replace("-", "_"), [part.capitalize() for part in name.split("-")]
     if iskeyword(module):
-        raise BadInput(
-            f'"{name}" is a word of Python\'s own, and no module can have its name; choose another'
-        )
+        raise BadInput(f'"{name}" is a keyword of Python and cannot name a module; choose another name')
     # Check everything that could be refused before writing.
     use_all_plugins()
     used, taken = EXTENSIONS[kind]
     if name in taken():
-        raise BadInput(f'the {kind} "{name}" is there already; choose another name')
+        raise BadInput(f'the {kind} "{name}" exists already; choose another name')
     check_module(Path("plugins", f"{module}.py"))
     meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
     print(*write_skeleton(kind, Path(), meant), sep="\n")
@@ -134,7 +138,7 @@ def named_in_config(plugin: str) -> str:
         listed = f"plugins: [{', '.join(filter(None, [line[1], plugin]))}]{'  ' if line[2] else ''}"
         write_text(SHIPPED, text[: line.start()] + listed + text[line.end() :])
         return ""
-    return f"{plugin} among plugins of config.yaml; "
+    return f"add {plugin} to plugins in config.yaml; "
 
 
 def write_skeleton(kind: str, folder: Path, words: Mapping[str, str] | None = None) -> list[Path]:
@@ -166,7 +170,7 @@ def write_skeleton(kind: str, folder: Path, words: Mapping[str, str] | None = No
         )
     there = next((file for file in texts if file.exists()), None)
     if there:
-        raise BadInput(f"{there}: is there already; choose another name, or move it away")
+        raise BadInput(f"{there}: exists already; choose another name, or move the file")
     for file, text in texts.items():
         write_text(file, text)
     return list(texts)

@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
     parser.add_argument("--processes", type=int, default=1, help="train: processes that share each batch")
     parser.add_argument(
-        "--chunk", type=int, default=0, help="train: rows that are encoded at a time (0: all)"
+        "--chunk", type=int, default=0, help="train: number of rows to encode together (0: all)"
     )
     parser.add_argument("--join", type=int, default=0, help="train: port of the first process of the run")
 
@@ -94,10 +94,10 @@ def read_specification(file: Path) -> dict[str, Any]:
         raise BadInput(f"{file}: not the specification of a job; name a file below results/SCALE/jobs")
     for key, kind in KEYS.items():
         if not isinstance(document.get(key), kind):
-            raise BadInput(f'{file}: no "{key}" of a job; start the study again, which writes the file again')
+            raise BadInput(f'{file}: "{key}" is missing or wrong; run the study again to rewrite the file')
     check_known(document["stage"], STAGES, f'{file}: stage is "{document["stage"]}"')
     if not document["outputs"]:
-        raise BadInput(f'{file}: "outputs" is empty; start the study again, which writes the file again')
+        raise BadInput(f'{file}: "outputs" is empty; run the study again to rewrite the file')
     return dict(document)
 
 

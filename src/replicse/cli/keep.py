@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--crate",
         type=Path,
         metavar="FILE.zip",
-        help="write a committed study to a crate, with papers, plug-ins, pins, scores of each pair and histories",
+        help="export a committed study as an RO-Crate with papers, plug-ins, pins, scores of pairs and training logs",
     )
     parser.add_argument(
         "--weights",
@@ -61,9 +61,9 @@ def run(arguments: Namespace) -> None:
         BadInput: if the study is incomplete or outdated, or was computed from uncommitted code.
     """
     if not NAME.fullmatch(arguments.name):
-        raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
+        raise BadInput(f'name is "{arguments.name}"; expected lower-case letters, digits and hyphens')
     if arguments.name == RECORD:
-        raise BadInput(f'name is "{RECORD}", which is what others measured; choose another name')
+        raise BadInput(f'name is "{RECORD}", which is reserved for the record; choose another name')
     if arguments.crate or arguments.weights:
         keep_crate(arguments.name, arguments.workflow, arguments.crate, arguments.weights)
         return
@@ -139,7 +139,7 @@ def keep_crate(name: str, workflow: Path, out: Path | None, weights: Path | None
     from replicse.cli.crate_evidence import Evidence
 
     if out is None:
-        raise BadInput("--weights is for a crate; add --crate FILE.zip")
+        raise BadInput("--weights needs --crate; add --crate FILE.zip")
     studies = committed()
     check_known(name, studies, f'no committed study is named "{name}"')
     paths = studies[name]
@@ -155,7 +155,7 @@ def keep_crate(name: str, workflow: Path, out: Path | None, weights: Path | None
     count = write_crate(name, paths, plan, out, evidence if evidence.exists else None)
     print(f"wrote={out} files={count} bytes={out.stat().st_size}")
     if weights and (missing := evidence.copy_weights(weights)):
-        print(f"removed after their evaluation, so not in {weights}: {', '.join(missing)}", file=sys.stderr)
+        print(f"weights removed after evaluation, not in {weights}: {', '.join(missing)}", file=sys.stderr)
 
 
 def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> None:
@@ -184,9 +184,9 @@ def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> Non
 
 def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
     if not record:
-        raise BadInput(f"{file}: no record of what made it; {remedy}")
+        raise BadInput(f"{file}: no record of the code; {remedy}")
     if record.get("dirty"):
-        changes = f"made with uncommitted changes to commit {record.get('commit', '')[:12]}"
+        changes = f"computed with uncommitted changes to commit {record.get('commit', '')[:12]}"
         raise BadInput(f"{file}: {changes}; {remedy}")
 
 

@@ -222,7 +222,7 @@ def kind(value: Mapping[str, Any]) -> str:
 
 
 def _constant(value: str) -> str:
-    return f"`{value}`" if value else "blank"
+    return f"`{value}`" if value else "empty"
 
 
 def plural(value: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ class Parser(argparse.ArgumentParser):
         If the verb passes options to Snakemake, the message explains how.
         """
         if message.startswith("unrecognized arguments") and "further" in self._defaults:
-            message += "; flags of Snakemake follow a lone --"
+            message += "; options of Snakemake must follow a lone --"
         super().error(message)
 
     def format_help(self) -> str:
@@ -40,7 +40,7 @@ class Parser(argparse.ArgumentParser):
         yield from _lines([*first._group_actions, *second._group_actions])
         for group in further:
             names = " ".join(each.option_strings[0].lstrip("-") for each in group._group_actions)
-            yield f"{group.title}{'' if self.explained else ' (explained by --help --all)'}:"
+            yield f"{group.title}{'' if self.explained else ' (see --help --all)'}:"
             yield from _lines(group._group_actions) if self.explained else _wrapped(f"  {names}", "  ")
 
 

@@ -24,7 +24,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = f"{parser.epilog}\n  replicse plan --scale paper simcse/table5 diffcse --device 3090"
     add_items_argument(parser)
     add_all_argument(parser)
-    parser.add_argument("--device", default="", help="a measured or published one, by a part of its name")
+    parser.add_argument(
+        "--device", default="", help="estimate hours for this device; part of a name is enough"
+    )
 
 
 def run(arguments: Namespace) -> None:
@@ -56,7 +58,7 @@ def plan_released(arguments: Namespace) -> None:
     lines = [f"scale {scale}: no released encoder is evaluated; choose another scale with --scale"]
     if released.count:
         lines = [
-            f"scale {scale}, released encoders alone: {several(released.count, 'encoder')}, {released.text}",
+            f"scale {scale}, only released encoders: {several(released.count, 'encoder')}, {released.text}",
             f"next: replicse run {RELEASED} --scale {scale}",
         ]
     answer(arguments.json, {"scale": scale, **released.plain("encoders")}, lines, hours="hours")
@@ -137,7 +139,7 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
     yield from columns(rows, width=room())
     yield from wrapped(summary.speed.precisions(study.runs.values()))
     if whole and summary.released.count:
-        yield f"released encoders alone: replicse run released --scale {scale}"
+        yield f"only released encoders: replicse run released --scale {scale}"
     if whole and summary.needs:
         yield f"sources of data: replicse fetch --scale {scale} --dry-run"
 
@@ -191,15 +193,16 @@ def _numbers(each: PartSummary) -> tuple[str, ...]:
 def detects_lines(detectable: Mapping[str, float], seeds: int) -> Iterator[str]:
     """Yield an explanation of the column of detectable differences, if any."""
     if detectable:
-        yield f"{detects(seeds, 'so many points')}, at the median of the cells of known spread"
+        explanation = detects(seeds, "this many points")
+        yield f"column detects: {explanation}; median over cells with known standard deviation"
 
 
 def origin(summary: Summary) -> str:
     """Return a sentence about the source of the time estimates."""
     speed = summary.speed
     if speed.when:
-        return f"times are as measured on {speed.device}, {speed.when}"
+        return f"times were measured on {speed.device}, {speed.when}"
     return (
-        f"times are an estimate for {speed.device}, good to a factor of two; replicse benchmark --scale"
+        f"times are estimates for {speed.device}, within a factor of two; replicse benchmark --scale"
         f" {summary.study.scale.name} measures this machine"
     )

@@ -74,5 +74,5 @@ def refuse_absent_gpus(profile: str | None, further: Sequence[str]) -> None:
     import torch
 
     if not torch.cuda.is_available():
-        remedy = "replicse doctor says why; without --profile and gpu= jobs run on the CPU"
-        raise BadInput(f"{named[0]}: asks for GPUs, but torch sees none on this machine; {remedy}")
+        remedy = "replicse doctor shows the reason; without --profile and gpu= jobs run on the CPU"
+        raise BadInput(f"{named[0]}: requests GPUs, but torch finds no GPU on this machine; {remedy}")

@@ -31,7 +31,7 @@ class Origin(Checked):
 
 def add_record_arguments(parser: ArgumentParser) -> None:
     """Add the options --record, --who and --published."""
-    group = parser.add_argument_group("a kept study as a source of the record")
+    group = parser.add_argument_group("a committed study as a source of the record")
     group.add_argument("--record", action="store_true", help="write record/NAME.yaml and record/NAME.csv")
     group.add_argument("--who", default="", help="with --record: your laboratory or account")
     group.add_argument(
@@ -53,19 +53,19 @@ def keep_record(arguments: Namespace) -> None:
             --published is missing.
     """
     studies = committed()
-    check_known(arguments.name, studies, f'no kept study is named "{arguments.name}"')
+    check_known(arguments.name, studies, f'no committed study is named "{arguments.name}"')
     origin = read_origin(arguments.who, arguments.published)
     paths = studies[arguments.name]
     facts = read_json(paths.record)
     if not facts["comparable"]:
         raise BadInput(
-            f"{paths.record}: scale is {facts['scale']}, no scale of the papers; keep a study of the scale paper"
+            f"{paths.record}: scale is {facts['scale']}, not comparable with the papers; keep a study at scale paper"
         )
     papers = load_papers(arguments.workflow)
     readings = list(_readings(paths, arguments.name, papers))
     if not readings:
         raise BadInput(
-            f"{_cells_file(paths)}: no value of a cell; run the study to its end and keep it again"
+            f"{_cells_file(paths)}: contains no values; run the study to the end and keep it again"
         )
     source = {**_describe(facts, origin), "settings": _settings(readings)}
     Source.of(source, f"{RECORD}/{arguments.name}.yaml")

@@ -154,7 +154,7 @@ def draw_if_possible(item: ItemResult, out: Path) -> None:
     except NothingToDraw:
         pass  # the report lists the item as incomplete
     except Exception as error:  # the report should be written even if a figure cannot be drawn
-        log.warning("%s is not drawn: %s", item.item, error)
+        log.warning("%s: the figure cannot be drawn: %s", item.item, error)
 
 
 def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) -> Iterator[str]:
@@ -166,8 +166,7 @@ def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) ->
         written: the path of the report.
     """
     planned_items = several(planned, "item")
-    whole = f"no evaluation of the {planned_items} is missing"
-    yield f"{len(lacking)} of {planned_items} incomplete" if lacking else whole
+    yield f"{len(lacking)} of {planned_items} incomplete" if lacking else f"{planned_items} complete"
     for job in dict.fromkeys(job for one in lacking for job in one.failed):
         yield f"{SYMBOLS['failed']} {job.name} failed, the end of {job.log}:"
         yield from (f"    {line}" for line in job.tail or ("(empty)",))
@@ -179,4 +178,4 @@ def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) ->
         )
         for one in lacking
     )
-    yield f"report of what there is: {written}" if lacking else f"report: {written}"
+    yield f"partial report: {written}" if lacking else f"report: {written}"

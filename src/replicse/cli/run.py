@@ -54,24 +54,27 @@ def add_arguments(parser: ArgumentParser) -> None:
         "item",
         nargs="*",
         metavar="ITEM",
-        help="paper/item, paper, released or all; default: your own, else all. After -- options of Snakemake",
+        help="paper/item, paper, released or all; default: your own papers, else all. Options of Snakemake follow --",
     )
     parser.add_argument(
         "--row",
         action="append",
         default=[],
         metavar="NAME=ENCODER",
-        help="a row of your own in the item: a folder or hub id, and perhaps :POOLING after it; repeatable",
+        help="add a row to the item: a folder or hub id, optionally followed by :POOLING; repeatable",
     )
     # The command line stores the arguments after a lone `--` here.
     parser.set_defaults(further=[])
     parser.add_argument(
         "--profile",
-        help="how jobs are run: one of workflow/profiles, or of Snakemake",
+        help="a Snakemake profile: a name in workflow/profiles, or a folder",
     )
-    parser.add_argument("--cores", metavar="N", help="default: all, or what the profile says")
+    parser.add_argument("--cores", metavar="N", help="default: as in the profile, else all")
     parser.add_argument(
-        "-n", "--dry-run", action="store_true", help="say what would run, of named items with the commands"
+        "-n",
+        "--dry-run",
+        action="store_true",
+        help="list the jobs, with commands if ITEM is given; run nothing",
     )
 
 
@@ -135,7 +138,7 @@ def run(arguments: Namespace) -> int:
     if arguments.dry_run:
         if arguments.item:
             words = [*command[3:-3], *arguments.further, "--", *command[-1]]
-            print(f"all commands in full: {shlex.join(words)}")
+            print(f"complete commands: {shlex.join(words)}")
     elif code == 0 and not DRY & {*arguments.further}:
         print_end(items, plan)
     return 1 if code else 0
@@ -147,7 +150,7 @@ def from_hub(arguments: Namespace) -> str:
     The user may have misspelt the name of a folder. Empty if there are no hub ids.
     """
     names = ", ".join(row["hub"] for row in own_rows(arguments.row).values() if "hub" in row)
-    return f"no such folder here, so read as a hub id: {names}" if names else ""
+    return f"no such folder, so used as a hub id: {names}" if names else ""
 
 
 def print_end(items: Sequence[Item | str], study: Study) -> None:
@@ -184,7 +187,7 @@ def own_settings(config: Mapping[str, Any], arguments: Namespace) -> dict[str, A
         return {}
     if own and not arguments.item:
         names = ", ".join(own["papers"])
-        print(f"papers of this folder: {names}; replicse run all runs the package's too", file=sys.stderr)
+        print(f"only papers of this folder: {names}; replicse run all also runs others", file=sys.stderr)
     return own
 
 

@@ -72,7 +72,7 @@ def selected_study(arguments: Namespace, only: str = "") -> SelectedStudy:
         return ours
     shown = _kept(arguments, name, only)
     what = f"{ours.folder} has no evaluation of {only or 'the study'}"
-    return replace(shown, notice=f"{what}; shown is the committed study {name} ({shown.folder})")
+    return replace(shown, notice=f"{what}; showing the committed study {name} ({shown.folder})")
 
 
 def selected_items(arguments: Namespace, name: str) -> tuple[SelectedStudy, list[str]]:
@@ -124,7 +124,7 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
             return SelectedStudy(Measurements(plan, JobStates(plan)))
         if plan.config != checked_config(asked(read_json(file), arguments), str(file)):
             raise BadInput(
-                f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
+                f"--study {arguments.study}: a committed study has one config; remove --scale, --seeds and --config"
             )
         kept = replace(committed()[names[0]], scale=plan.scale.name)
         return SelectedStudy(Measurements(plan, paths=kept))
@@ -139,7 +139,7 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
             same = (
                 config.settings_of_item(only) == chosen.settings_of_item(only) if only else config == chosen
             )
-            notice = f"shown with the config of the run, {record}; --config {named} uses that one instead"
+            notice = f"using the config of the run, {record}; add --config {named} to use that file instead"
             if not only or _begun(plan, only):
                 return SelectedStudy(Measurements(plan, JobStates(plan)), "" if same else notice)
     plan = load_or_compile(values, arguments.workflow, named, only)
@@ -156,7 +156,7 @@ def refuse_other_config(study: Study) -> None:
     if differing:
         values = "; ".join(f"{key} {_value(made[key])}, not {_value(chosen[key])}" for key in differing)
         raise BadInput(
-            f"{record}: the study was run with {values}; leave out --config and --seeds, or write --study {record}"
+            f"{record}: the study was run with {values}; remove --config and --seeds, or add --study {record}"
         )
 
 
@@ -183,12 +183,11 @@ def record_measurements(arguments: Namespace, only: str = "") -> RecordMeasureme
     """
     if arguments.config or arguments.scale or arguments.seeds is not None:
         raise BadInput(
-            f"--study {arguments.study}: others measured it at the papers' own scale; leave out --scale, --seeds and"
-            " --config"
+            f"--study {arguments.study}: the record has only the papers' scale; remove --scale, --seeds and --config"
         )
     measurements = load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
     if only and only not in measurements.study.items:
-        raise BadInput(f'the record has no reading of "{only}"{nearest(only, measurements.study.items)}')
+        raise BadInput(f'the record has no measurement of "{only}"{nearest(only, measurements.study.items)}')
     return measurements
 
 

@@ -17,8 +17,8 @@ from replicse.spec.config import by_paper
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse show simcse/table3")
-    parser.add_argument("item", help="paper/item, as replicse plan lists them")
-    parser.add_argument("--columns", metavar="A,B", help="only these columns, by their ids")
+    parser.add_argument("item", help="paper/item; replicse plan lists items")
+    parser.add_argument("--columns", metavar="A,B", help="show only columns with these ids")
     add_all_argument(parser)
 
 
@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> None:
     """
     ((paper, names),) = by_paper([arguments.item]).items()
     if names == "all":
-        raise BadInput(f'"{paper}" is no item; expected paper/item, as replicse plan lists them')
+        raise BadInput(f'"{paper}" is not an item; expected paper/item, as listed by replicse plan')
     item = f"{paper}/{names[0]}"
     shown = selected_study(arguments, item)
     shown.announce(arguments.json)
@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> None:
         print(f"not shown: {', '.join(left)}; {command(arguments, '--all')}")
     elif not names:
         cell = result.id_of(result.cells[0]).short
-        print(f"one cell: {command(arguments, cell, verb='why', without=[arguments.item])}")
+        print(f"explain a cell: {command(arguments, cell, verb='why', without=[arguments.item])}")
 
 
 def columns_named(text: str | None, item: ItemResult) -> list[str]:

@@ -41,7 +41,7 @@ def run(arguments: Namespace) -> None:
     total = status["total"]
     head, parts, foot = [totals_text(status)], list[str](), list[str]()
     if not (begun or total["done"] or total["trained"]):
-        head.append(f"nothing has run; {command(arguments, verb='run')}")
+        head.append(f"nothing has run yet; next: {command(arguments, verb='run')}")
     else:
         parts += [*job_lines(begun), *(f"broken: {problem}" for problem in status["broken"])]
         parts += item_lines(status["items"], arguments.all or bool(arguments.items))
@@ -111,7 +111,7 @@ def next_lines(status: Mapping[str, Any], arguments: Namespace) -> Iterator[str]
     """Yield the command to run next, unless a job is running."""
     if not any(map(left_of, status["items"])):
         item = status["items"][0]["item"]
-        yield f"all is done; {command(arguments, item, verb='show', without=arguments.items)}"
+        yield f"complete; next: {command(arguments, item, verb='show', without=arguments.items)}"
     elif not status["running"]:
         yield f"next: {command(arguments, verb='run')}"
 
@@ -149,7 +149,7 @@ def job_lines(begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
 def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the machines on which the results were computed."""
     if len(machines) > 1:
-        yield f"mixed: made on {len(machines)} machines"
+        yield f"computed on {len(machines)} machines"
     for each in machines:
         yield shortened(
             f"{each['records']} runs and evaluations on {each['machine'] or 'an unknown machine'}", room()

@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "crate",
         type=Path,
         nargs="?",
-        help="a crate of keep --crate: compute its scores again from the scores of its pairs",
+        help="a crate written by keep --crate: compute its scores again from its pairs",
     )
     add_all_argument(parser)
 

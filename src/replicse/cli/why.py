@@ -48,7 +48,7 @@ def run(arguments: Namespace) -> None:
     unit = unit_of(facts["result"]["metric_path"])
     lines = list(story_lines(story, room()))
     if not arguments.all and len(lines) > SCREEN:
-        lines = [*short_story(story, room(), SCREEN - 1), f"all of it: {command(arguments, '--all')}"]
+        lines = [*short_story(story, room(), SCREEN - 1), f"full output: {command(arguments, '--all')}"]
     answer(arguments.json, document, lines, result=unit, claims="1")
 
 
