@@ -73,9 +73,12 @@ def help_text(groups: Iterable[str]) -> str:
     """
     lines: list[str | tuple[str, str]] = [ABOUT]
     for group in groups:
-        verbs = GROUPS[group].items()
-        every_day = [(f"  replicse {verb}{EXAMPLES.get(verb, '')}", about) for verb, about in verbs]
-        rows = every_day if group == EVERYDAY else [(f"  {verb}", about) for verb, about in verbs]
+        rows: list[tuple[str, str]] = []
+        for verb, about in GROUPS[group].items():
+            if group == EVERYDAY:
+                rows.append((f"  replicse {verb}{EXAMPLES.get(verb, '')}", about))
+            else:
+                rows.append((f"  {verb}", about))
         lines += [f"{group}:", *columns(rows, width=shutil.get_terminal_size().columns)]
     return "\n".join(map(str, lines))
 
@@ -148,7 +151,8 @@ def verb_parser(verb: str) -> Parser:
 def set_up_output() -> None:
     """Log to stderr, and escape characters that a stream cannot encode."""
     # A stream is None if the caller closed it, as with `>&-`.
-    sys.stdout, sys.stderr = (each or io.StringIO() for each in (sys.stdout, sys.stderr))
+    sys.stdout = sys.stdout or io.StringIO()
+    sys.stderr = sys.stderr or io.StringIO()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # the encoding may have no Greek letters
@@ -229,12 +233,16 @@ def main(words: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.strerror is None:
             raise
-        place, full = error.filename or "a file", error.errno in NOT_WRITTEN
-        problem = (
-            not_written(place, error) if full else f"{place}: {error.strerror}; fix this and start again"
-        )
-        print_error(f"{program}: {problem}")
+        print_error(f"{program}: {describe_file_error(error)}")
         return 1
+
+
+def describe_file_error(error: OSError) -> str:
+    """Return a sentence about a file that cannot be read or written."""
+    place = error.filename or "a file"
+    if error.errno in NOT_WRITTEN:
+        return not_written(place, error)
+    return f"{place}: {error.strerror}; fix this and start again"
 
 
 if __name__ == "__main__":

@@ -108,8 +108,9 @@ def print_json(document: object, **units: str) -> None:
         document: any value that can be converted to JSON.
         units: unit of the numbers by key, such as hours="hours"; added to a dict as `units`.
     """
-    whole = {**document, "units": units} if isinstance(document, dict) and units else document
-    print(json.dumps(whole, indent=1, ensure_ascii=False))
+    if isinstance(document, dict) and units:
+        document = {**document, "units": units}
+    print(json.dumps(document, indent=1, ensure_ascii=False))
 
 
 def answer(as_json: bool, document: object, lines: Iterable[str], **units: str) -> None:
@@ -172,5 +173,5 @@ def shortened(line: str, width: int) -> str:
 
 def print_block(lines: Iterable[str], markdown: bool) -> None:
     """Print lines, as a Markdown code block if `markdown` is true."""
-    fence = ["```"] if markdown else []
-    print("\n".join([*fence, *lines, *fence]))
+    text = "\n".join(lines)
+    print(f"```\n{text}\n```" if markdown else text)

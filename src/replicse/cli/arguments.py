@@ -150,7 +150,12 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
     if arguments.seeds is not None and not 1 <= arguments.seeds <= MOST_SEEDS:
         raise BadInput(f"--seeds is {arguments.seeds}; expected 1 to {MOST_SEEDS:,}")
     settings: dict[str, str] = {}
-    for word in (word for word in arguments.config if "=" in word):
+    files = [SHIPPED]
+    for word in arguments.config:
+        if "=" not in word:
+            if Path(word) != SHIPPED:
+                files.append(Path(word))
+            continue
         key, text = word.split("=", 1)
         first, *inner = key.split(".")
         for name in reversed(inner):
@@ -163,9 +168,7 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
         if not arguments.item:
             raise BadInput("--row needs an item; add one, such as paper/item")
         settings["rows"] = json.dumps({item.replace("_", "/", 1): own for item in arguments.item})
-    files = [Path(word) for word in arguments.config if "=" not in word]
-    layers = [SHIPPED, *(file for file in files if file != SHIPPED)]
-    return [study_file(arguments.study)] if arguments.study else layers, settings
+    return [study_file(arguments.study)] if arguments.study else files, settings
 
 
 def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -193,7 +196,9 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
         if pooling:
             pooling_of(pooling, f"--row {word}")
         local = Path(encoder).is_dir() or encoder.startswith((".", "/", "~"))
-        rows[name] = {"folder" if local else "hub": encoder} | ({"pooling": pooling} if pooling else {})
+        rows[name] = {"folder" if local else "hub": encoder}
+        if pooling:
+            rows[name]["pooling"] = pooling
     return rows
 
 

@@ -56,19 +56,21 @@ def audit_lines(findings: Sequence[Finding], arguments: Namespace) -> Iterator[s
     if arguments.all or len(whole) <= SCREEN:
         return iter(whole)
     counts = []
+    certain = 0
     for paper, rows in audit_parts(findings).items():
         certain_of_paper = sum(row.is_certain for row in rows)
+        certain += certain_of_paper
         counts.append(f"{paper} {certain_of_paper} of {len(rows)}")
-    certain = [row for row in findings if row.is_certain]
-    uncertain = [row for row in findings if not row.is_certain]
     head = [
-        f"{several(len(findings), 'finding')}, {len(certain)} certain: no rounding explains them",
+        f"{several(len(findings), 'finding')}, {certain} certain: no rounding explains them",
         f"certain: {', '.join(counts)}",
     ]
-    lines = [f"✗ {_finding_line(row)}" for row in certain]
-    lines += [f"? {_finding_line(row)}" for row in uncertain]
-    return on_a_screen(arguments, head, ([shortened(line, room())] for line in lines), "finding", short=True)
+    ordered = sorted(findings, key=lambda row: not row.is_certain)
+    parts = ([shortened(_finding_line(row), room())] for row in ordered)
+    return on_a_screen(arguments, head, parts, "finding", short=True)
 
 
 def _finding_line(row: Finding) -> str:
-    return f"{row.paper}, {row.place}: {row.printed}; follows {row.follows}"
+    """Format a finding in one line."""
+    symbol = "✗" if row.is_certain else "?"
+    return f"{symbol} {row.paper}, {row.place}: {row.printed}; follows {row.follows}"

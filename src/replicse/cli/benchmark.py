@@ -124,11 +124,12 @@ def measured_shape(bench: "Bench", plan: Study, run: Run) -> dict[str, Any]:
     """
     size, operations = known_size(plan, run), row_operations(run, run_sources(plan))
     assert operations is not None
-    models = [
-        sizes_of(run_sources(plan)[model.folder or ""], run_sources(plan))
-        for model in frozen_models(run.terms)
-    ]
-    rate = bench.rate(run, size, [each for each in models if each])
+    models = []
+    for model in frozen_models(run.terms):
+        model_size = sizes_of(run_sources(plan)[model.folder or ""], run_sources(plan))
+        if model_size:
+            models.append(model_size)
+    rate = bench.rate(run, size, models)
     return {
         "layers": size[0],
         "hidden": size[1],

@@ -25,7 +25,8 @@ def print_pages(items: Sequence[str], whole: bool, scale: str) -> None:
     """
     paths = Paths(scale)
     pages = {item: paths.page(item) for item in items}
-    pages |= {f"{item} as LaTeX": paths.page(item, "tex") for item in items}
+    for item in items:
+        pages[f"{item} as LaTeX"] = paths.page(item, "tex")
     if whole:
         pages["report"] = paths.report("html")
     for name, page in pages.items():

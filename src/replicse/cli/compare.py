@@ -70,9 +70,10 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
     for name, folder, machines in (("A", a, comparison.machines_a), ("B", b, comparison.machines_b)):
         mixed = f", mixed: {len(machines)} machines" if len(machines) > 1 else ""
         yield f"{name} is {folder}{mixed}"
-        yield from (f"  {machine}" for machine in machines or ("the machine is not recorded",))
-    packages = {frozenset(each) for each in (comparison.packages_a, comparison.packages_b) if each}
-    if len(packages) > 1:
+        for machine in machines or ("the machine is not recorded",):
+            yield f"  {machine}"
+    packages_a, packages_b = set(comparison.packages_a), set(comparison.packages_b)
+    if packages_a and packages_b and packages_a != packages_b:
         yield "different versions of the package: some differences may come from the code, not the machine"
     counts = ", ".join(f"{count} {state}" for state, count in comparison.counts.items() if count)
     yield f"{several(len(comparison.cells), 'cell')} in both: {counts}"
@@ -82,9 +83,9 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
             f"{comparison.only_a} only in A, {comparison.only_b} only in B,"
             f" {len(comparison.other_runs)} with other runs in B"
         )
+    names = f": {some(comparison.different)}" if comparison.different else ""
     yield (
-        f"{several(comparison.runs, 'run')} in both, {len(comparison.different)} with different numbers"
-        f"{f': {some(comparison.different)}' if comparison.different else ''}"
+        f"{several(comparison.runs, 'run')} in both, {len(comparison.different)} with different numbers{names}"
     )
     for name, runs in (("A", comparison.runs_only_a), ("B", comparison.runs_only_b)):
         if runs:
@@ -98,16 +99,23 @@ def cell_lines(comparison: Comparison) -> Iterator[str]:
     """
     listed = [cell for cell in comparison.cells if cell.state in LISTED]
     listed.sort(key=lambda cell: (LISTED.index(cell.state), -abs(cell.spreads or 0)))
-    rows = [("cell", "A", "B", "B - A", "spreads", "state")] if listed else []
+    if not listed:
+        return
+    rows = [("cell", "A", "B", "B - A", "spreads", "state")]
     for cell in listed:
-        spreads = "" if cell.spreads is None else f"{cell.spreads:+.1f}{'*' if cell.borrowed else ''}"
+        spreads = ""
+        if cell.spreads is not None:
+            spreads = f"{cell.spreads:+.1f}{'*' * cell.borrowed}"
         numbers = (_text(cell.a), _text(cell.b), _text(cell.difference, "+"), spreads)
         rows.append((cell.cell, *numbers, f"{cell.state}, {cell.metric}"))
     yield from columns(rows, numbers=(1, 2, 3, 4))
 
 
 def _text(number: float | None, sign: str = "") -> str:
-    return "" if number is None else f"{number:{sign}.4g}" if abs(number) < 1 else f"{number:{sign}.2f}"
+    """Format a number with two decimals, or with four digits if it is below 1."""
+    if number is None:
+        return ""
+    return f"{number:{sign}.4g}" if abs(number) < 1 else f"{number:{sign}.2f}"
 
 
 def compare_others(arguments: Namespace, a: str, b: str, markdown: bool = False) -> None:
@@ -137,21 +145,23 @@ def score_rows(scores: Mapping[str, ComparedScore]) -> Iterator[list[str]]:
         scores: a dict from metric path to the compared score.
     """
     order: dict[str, int] = {"beyond numerics": 0, "within numerics": 1, "equal": 1, "other data": 2}
-    rows: list[list[Sequence[str] | str]] = []
+    rows: list[list[Sequence[str] | str]] = [[("score", "A", "B", "B - A", "difference")]]
     for name, score in sorted(scores.items(), key=lambda each: order[each[1].standing]):
         difference = "" if score.difference is None else f"{score.difference:+.2f}"
         numbers = (f"{score.a:.2f}", f"{score.b:.2f}", difference, score.standing)
-        rows.append([(name, *numbers)] if len(name) <= room() - NUMBERS else [name, ("", *numbers)])
-    heading: list[list[Sequence[str] | str]] = [[("score", "A", "B", "B - A", "difference")]]
-    lines = columns(chain.from_iterable(heading + rows), numbers=(1, 2, 3))
-    return ([*islice(lines, len(row))] for row in heading + rows)
+        if len(name) <= room() - NUMBERS:
+            rows.append([(name, *numbers)])
+        else:
+            rows.append([name, ("", *numbers)])
+    lines = columns(chain.from_iterable(rows), numbers=(1, 2, 3))
+    for row in rows:
+        yield list(islice(lines, len(row)))
 
 
 def difference_lines(found: Differences) -> Iterator[str]:
     """Yield the number of different scores, and different inputs."""
     yield f"A is {found.a}, B is {found.b}"
-    scores = {name: score for name, score in found.scores.items() if name not in AVERAGED}
-    standings = [score.standing for score in scores.values()]
+    standings = [score.standing for name, score in found.scores.items() if name not in AVERAGED]
     other = standings.count("other data")
     if len(standings) > other:
         yield (
@@ -160,16 +170,22 @@ def difference_lines(found: Differences) -> Iterator[str]:
         )
     if other:
         yield f"{several(other, 'score')} computed on different data in A and B, so not compared:"
-    facts = {f"{name}: {fact}": pair for name, each in found.data.items() for fact, pair in each.items()}
-    yield from (f"  {line}" for line in pair_lines(facts))
+    facts = {}
+    for name, pairs in found.data.items():
+        for fact, pair in pairs.items():
+            facts[f"{name}: {fact}"] = pair
+    for line in pair_lines(facts):
+        yield f"  {line}"
     yield from pair_lines(found.inputs)
 
 
 def other_lines(found: Differences) -> Iterator[str]:
     """Yield scores of only one result, unread files, different settings."""
     for name, only, remarks in (("A", found.only_a, found.remarks_a), ("B", found.only_b, found.remarks_b)):
-        yield from ([f"Only in {name}: {some(only)}"] if only else [])
-        yield from (f"{name}: {remark}" for remark in remarks)
+        if only:
+            yield f"Only in {name}: {some(only)}"
+        for remark in remarks:
+            yield f"{name}: {remark}"
     yield from pair_lines(found.settings)
 
 
@@ -182,4 +198,5 @@ def pair_lines(pairs: Mapping[str, Pair]) -> Iterator[str]:
     names = defaultdict(list)
     for name, pair in pairs.items():
         names[f"{pair.a} in A, {pair.b} in B"].append(name)
-    yield from (f"{some(each)}: {values}" for values, each in names.items())
+    for values, same in names.items():
+        yield f"{some(same)}: {values}"

@@ -33,16 +33,17 @@ def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]
         paths: the paths of the committed study.
         plan: the study.
     """
-    plugins = (plugin for plugin in current().plugins.values() if not (plugin.installed or plugin.method))
     homes = {
         f"reports/studies/{name}": Path(paths.results),
         f"figures/studies/{name}": Path(paths.figures),
-        **{plugin.name: plugin.place for plugin in plugins},
-        **{f"papers/{key}": paper.folder for key, paper in plan.papers.items() if paper.own},
-        "scales": Path("scales"),
-        "hub.lock.yaml": Path("hub.lock.yaml"),
-        "workflow": plan.workflow,
     }
+    for plugin in current().plugins.values():
+        if not (plugin.installed or plugin.method):
+            homes[plugin.name] = plugin.place
+    for key, paper in plan.papers.items():
+        if paper.own:
+            homes[f"papers/{key}"] = paper.folder
+    homes |= {"scales": Path("scales"), "hub.lock.yaml": Path("hub.lock.yaml"), "workflow": plan.workflow}
     for place, home in homes.items():
         if home.is_file():
             yield home, place

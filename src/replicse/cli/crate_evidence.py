@@ -34,10 +34,12 @@ class Evidence:
 
     def __init__(self, study: Study, kept: Paths) -> None:
         self.study, self.results = study, Path(Paths(study.scale.name).results)
-        items = [ItemResult.read(kept.item(item)) for item in study.items] if self.exists else []
+        items = []
+        self.runs: dict[str, Mapping[str, Any]] = {}
+        if self.exists:
+            items = [ItemResult.read(kept.item(item)) for item in study.items]
+            self.runs = {run: record_in(self.results / "runs" / run / PROVENANCE) for run in study.runs}
         _, self.evaluations = records_of(items, self.results)
-        runs = study.runs if self.exists else ()
-        self.runs = {run: record_in(self.results / "runs" / run / PROVENANCE) for run in runs}
         check_numbers(items, self.results)
 
     @property

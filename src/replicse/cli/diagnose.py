@@ -125,11 +125,16 @@ def run(arguments: Namespace) -> None:
     if arguments.encoder:
         test_sets(arguments)
     found = diagnosed(arguments)
-    checks = variants_of(arguments) if arguments.encoder else None
+    document = found.plain()
+    answer: Sequence[str] = []
+    variants: list[Sequence[str]] = []
+    if arguments.encoder:
+        scores, task = variants_of(arguments)
+        document |= plain_variants(scores, task, found)
+        answer, *variants = variant_parts(scores, task, found)
     if arguments.json:
-        print_json({**found.plain(), **(plain_variants(*checks, found) if checks else {})})
+        print_json(document)
         return
-    answer, *variants = variant_parts(*checks, found) if checks else [[]]
     parts = [*variants, *diagnosis_parts(found, arguments.encoder, arguments.all)]
     lines = on_a_screen(
         arguments,
@@ -159,9 +164,9 @@ def pooling_of(word: str, workflow: Path) -> str:
     Raises:
         BadInput: if no script has this value; the message contains the nearest one.
     """
-    words = {
-        key: name for paper in load_papers(workflow).values() for key, name in paper.about.poolers.items()
-    }
+    words: dict[str, str] = {}
+    for paper in load_papers(workflow).values():
+        words |= paper.about.poolers
     check_known(word, words, f'--pooler is "{word}"')
     return words[word]
 
@@ -211,14 +216,17 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
     from replicse.evaluation.variants import evaluate
     from replicse.library.encoders import set_threads
 
-    published = compared_with(arguments) if arguments.item or arguments.printed else None
-    task = task_of(published.metric_path) if published else "avg"
+    task, pooling = "avg", None
+    if arguments.item or arguments.printed:
+        published = compared_with(arguments)
+        task, pooling = task_of(published.metric_path), published.settings.get("pooling")
     root = test_sets(arguments)
     set_threads(arguments.threads)
     folder = encoder_folder(arguments.encoder)
     # A pooling that the encoder's folder declares takes precedence over the pooling of the cell's row.
-    usual = published.settings.get("pooling") if published and not (folder / MODULES).is_file() else None
-    vectors = SentenceEncoder.open(folder, arguments.pooling or usual)
+    if (folder / MODULES).is_file():
+        pooling = None
+    vectors = SentenceEncoder.open(folder, arguments.pooling or pooling)
     return evaluate(root, vectors, tuple(checks) or None, str(folder)), task
 
 
@@ -264,8 +272,12 @@ def task_of(metric_path: str) -> str:
 
 def facts_of(arguments: Namespace) -> dict[str, Any]:
     """Return the facts about the user's run that are given, as a dict."""
-    every = {name: getattr(arguments, name.replace("-", "_")) for name in FACTS if name != "seeds"}
-    return {name: value for name, value in every.items() if value is not None}
+    facts = {}
+    for name in FACTS:
+        value = getattr(arguments, name.replace("-", "_"))
+        if name != "seeds" and value is not None:
+            facts[name] = value
+    return facts
 
 
 def diagnosed(arguments: Namespace) -> Diagnosis:
@@ -313,8 +325,10 @@ def number_of(arguments: Namespace, published: PublishedCell) -> float | None:
     score = results.score(published.metric_path)
     if score is None:
         path = published.metric_path
+        problem = f"no score of {path or 'the cell'}"
         missing = [part for part in AVERAGED.get(path, ()) if results.score(part) is None]
-        problem = f"{path} needs {some(missing)}" if missing else f"no score of {path or 'the cell'}"
+        if missing:
+            problem = f"{path} needs {some(missing)}"
         raise BadInput(f"{results.place}: {problem}; the file has only {results.scores_listed()}")
     return score
 

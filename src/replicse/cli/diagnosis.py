@@ -37,12 +37,12 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
         yield "No number and no cell are given; these are the known causes."
     if number is None:
         return
-    reruns = f" ({some(list(published.reruns))})" if published.between_labs else ""
+    such = "runs" if published.averaged == 1 else f"means of {published.averaged}"
     for place, spread in enumerate(published.spreads, 1):
         low, high = spread.bounds()
-        such = "runs" if published.averaged == 1 else f"means of {published.averaged}"
-        # The spread of the reruns is the last one.
-        names = reruns if place == len(published.spreads) else ""
+        names = ""
+        if published.between_labs and place == len(published.spreads):  # the last spread is over reruns
+            names = f" ({some(list(published.reruns))})"
         yield (
             f"{spread.name}{names}: mean {spread.mean:.2f}, sd {spread.sd:.2f}; 95% of {such} between {low:.2f} and"
             f" {high:.2f}."
@@ -87,15 +87,18 @@ def diagnosis_parts(found: Diagnosis, encoder: str, details: bool) -> Iterator[S
     """
     if found.explained:
         return
-    groups = (
-        ("Different from the paper:", [fact for fact in found.facts if fact.papers is not None]),
-        ("Unknown in the paper:", [fact for fact in found.facts if fact.papers is None]),
-    )
-    for heading, facts in groups:
-        yield from _below(
-            heading, [[*_fact_lines(found, fact, details)] for fact in facts if not fact.agrees]
-        )
-    same = [option_text(fact) for fact in found.facts if fact.agrees]
+    different: list[Sequence[str]] = []
+    unknown: list[Sequence[str]] = []
+    same = []
+    for fact in found.facts:
+        if fact.agrees:
+            same.append(option_text(fact))
+        elif fact.papers is None:
+            unknown.append(list(_fact_lines(found, fact, details)))
+        else:
+            different.append(list(_fact_lines(found, fact, details)))
+    yield from _below("Different from the paper:", different)
+    yield from _below("Unknown in the paper:", unknown)
     if same:
         yield "", f"Same as the paper, so ruled out: {', '.join(same)}."
     others = [cause.id for cause in found.causes if cause not in found.to_try]
@@ -116,20 +119,21 @@ def _below(heading: str, parts: Sequence[Sequence[str]]) -> Iterator[Sequence[st
 
 
 def _fact_lines(found: Diagnosis, fact: Fact, details: bool) -> Iterator[str]:
-    theirs = "" if fact.papers is None else f" (paper: {fact.papers})"
-    bears = ", ".join(cause.id for cause in fact.causes) or "no known cause"
-    yield f"- {option_text(fact)}{theirs}: {bears}"
-    for effect in found.recorded_of(fact)[: None if details else SHOWN_EFFECTS]:
+    """Yield a fact with related causes, then measured and reported effects."""
+    in_paper = "" if fact.papers is None else f" (paper: {fact.papers})"
+    causes = ", ".join(cause.id for cause in fact.causes) or "no known cause"
+    yield f"- {option_text(fact)}{in_paper}: {causes}"
+    effects = found.recorded_of(fact)
+    for effect in effects if details else effects[:SHOWN_EFFECTS]:
         yield f"    measured by {effect.source} in {effect.cell.rpartition('/')[0]}: {effect.text}"
     for cause in fact.causes if details else ():
-        reported = ", ".join(
-            f"{delta:+.4g} in {thread} ({cause.threads[thread]})" for thread, delta in cause.deltas
-        )
-        measured = ", ".join(
-            f"{each.text} {each.variant} on {each.encoder}" for each in found.measured_of(cause, fact.value)
-        )
-        yield from ([f"    reported for {cause.id}: {reported}"] if reported else [])
-        yield from ([f"    measured for {cause.id}: {measured}"] if measured else [])
+        reported = [f"{delta:+.4g} in {thread} ({cause.threads[thread]})" for thread, delta in cause.deltas]
+        if reported:
+            yield f"    reported for {cause.id}: {', '.join(reported)}"
+        measured = found.measured_of(cause, fact.value)
+        texts = [f"{each.text} {each.variant} on {each.encoder}" for each in measured]
+        if texts:
+            yield f"    measured for {cause.id}: {', '.join(texts)}"
 
 
 def _trials(found: Diagnosis, encoder: str) -> Iterator[Sequence[str]]:
@@ -140,9 +144,10 @@ def _trials(found: Diagnosis, encoder: str) -> Iterator[Sequence[str]]:
             "1. diagnose with --encoder FOLDER --data DIR: evaluates your encoder under common variants (ten minutes on"
             " two cores for 6 layers of 384); a variant that gives your number after rounding explains it",
         )
-    for place, cause in enumerate(found.to_try, 2 if scores else 1):
-        checked = ", ".join(cause.checks) if encoder else ""
-        test = f"the variants above: {checked}" if checked else found.test_of(cause)
+    for place, cause in enumerate(found.to_try, 1 + scores):
+        test = found.test_of(cause)
+        if encoder and cause.checks:
+            test = f"the variants above: {', '.join(cause.checks)}"
         yield f"{place}. {cause.id}: {cause.title}", f"    test: {test}", f"    fix: {cause.fix}"
 
 
@@ -158,9 +163,13 @@ def gives(score: float | None, found: Diagnosis | None) -> str:
     """
     if score is None or found is None:
         return ""
+    names = []
+    if found.number is not None and abs(score - found.number) <= GIVES:
+        names.append("your number")
     printed = found.published.reported.number if found.published.reported else None
-    sides = (("your number", found.number), ("the printed number", printed.value if printed else None))
-    return " and ".join(name for name, value in sides if value is not None and abs(score - value) <= GIVES)
+    if printed and abs(score - printed.value) <= GIVES:
+        names.append("the printed number")
+    return " and ".join(names)
 
 
 def variant_parts(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> Iterator[Sequence[str]]:
@@ -176,16 +185,26 @@ def variant_parts(scores: Mapping[str, Any], task: str, found: Diagnosis | None)
         score and difference to the default evaluation.
     """
     variants = plain_variants(scores, task, found)["variants"]
-    numbers = {name: one["score"] for name, one in variants.items() if one["score"] is not None}
+    numbers: dict[str, float] = {}
+    yours = []
+    for name, variant in variants.items():
+        if variant["score"] is not None:
+            numbers[name] = variant["score"]
+        if variant["gives"].startswith("your number"):
+            yours.append(name)
     rows = [("variant", task, "difference", "meaning")]
-    for name, one in variants.items():
-        score, text = one["score"], VARIANTS.get(name, "the default evaluation")
-        # Adding 0.0 turns -0.0 into 0.0, so that a rounded zero has no minus sign.
-        less = f"{round(score - numbers[AS_READ], 2) + 0.0:+.2f}" if {name, AS_READ} <= numbers.keys() else ""
-        given = f"{text}: gives {one['gives']}" if one["gives"] else text
-        rows.append((name, "" if score is None else f"{score:.2f}", less, one["reason"] or given))
+    for name, variant in variants.items():
+        score = difference = ""
+        if name in numbers:
+            score = f"{numbers[name]:.2f}"
+        if name in numbers and AS_READ in numbers:
+            # Adding 0.0 turns -0.0 into 0.0, so that a rounded zero has no minus sign.
+            difference = f"{round(numbers[name] - numbers[AS_READ], 2) + 0.0:+.2f}"
+        meaning = VARIANTS.get(name, "the default evaluation")
+        if variant["gives"]:
+            meaning = f"{meaning}: gives {variant['gives']}"
+        rows.append((name, score, difference, variant["reason"] or meaning))
     number = found.number if found else None
-    yours = [name for name, one in variants.items() if one["gives"].startswith("your number")]
     if yours:
         yield [f"{' and '.join(yours)}: gives {number:g} after rounding, which explains your number."]
     elif number is not None and numbers:
@@ -208,16 +227,14 @@ def plain_variants(scores: Mapping[str, Any], task: str, found: Diagnosis | None
         A dict with `task`, and with `variants` by name: `score`, `gives`, scores of all `tasks`, and the `reason` of a
         missing score.
     """
-    names = [name for name in (AS_READ, *VARIANTS) if name in scores]
-    return {
-        "task": task,
-        "variants": {
-            name: {
-                "score": scores[name].get(task),
-                "gives": gives(scores[name].get(task), found),
+    variants = {}
+    for name in (AS_READ, *VARIANTS):
+        if name in scores:
+            score = scores[name].get(task)
+            variants[name] = {
+                "score": score,
+                "gives": gives(score, found),
                 "tasks": scores[name],
                 "reason": scores.get("failures", {}).get(f"{name}/{task}", ""),
             }
-            for name in names
-        },
-    }
+    return {"task": task, "variants": variants}

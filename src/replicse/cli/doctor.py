@@ -12,6 +12,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 
 import psutil
@@ -88,13 +89,13 @@ def finding_lines(plan: Study, findings: Sequence[Check], arguments: Namespace) 
         arguments: the parsed arguments.
     """
     heading = list(wrapped([f"scale {plan.scale.name}: {plan.scale.title}"]))
-    whole = list(columns((row for one in findings for row in rows_of(one)), width=room()))
+    whole = list(columns(chain.from_iterable(map(rows_of, findings)), width=room()))
     if arguments.all or len(heading + whole) <= SCREEN:
         return iter(heading + whole)
     counts = Counter(one.state for one in findings)
     heading.append(", ".join(f"{counts[state]} {state}" for state in reversed(SYMBOLS) if counts[state]))
     findings = sorted(findings, key=lambda one: list(SYMBOLS).index(one.state), reverse=True)
-    lines = columns(row for one in findings for row in rows_of(one))
+    lines = columns(chain.from_iterable(map(rows_of, findings)))
     parts = ([shortened(line, room())] for line in lines)
     return on_a_screen(arguments, heading, parts, "line", short=True)
 
@@ -146,11 +147,14 @@ def _gpu(plan: Study) -> Check:
     import torch
 
     if torch.cuda.is_available():
-        cards = [torch.cuda.get_device_properties(place) for place in range(torch.cuda.device_count())]
-        names = ", ".join(f"{card.name} {card.total_memory / GIGABYTE:.0f} GB" for card in cards)
-        most, need = max(card.total_memory for card in cards), Cost(plan).gpu_bytes or 0
+        names, most = [], 0
+        for place in range(torch.cuda.device_count()):
+            card = torch.cuda.get_device_properties(place)
+            names.append(f"{card.name} {card.total_memory / GIGABYTE:.0f} GB")
+            most = max(most, card.total_memory)
+        need = Cost(plan).gpu_bytes or 0
         chunks = f"the largest run needs about {size_text(round(need))}, so steps are computed in chunks"
-        return judged("GPU", need <= most, names, chunks)
+        return judged("GPU", need <= most, ", ".join(names), chunks)
     required = plan.scale.needs.gpu == "required"
     remedy = "this scale needs a GPU" if required else ""
     if torch.version.cuda or torch.version.hip:
@@ -227,8 +231,8 @@ def _slurm() -> Check:
 
 def _extras(plan: Study) -> Iterator[Check]:
     """Yield suites of the study that need packages that are not installed."""
-    names = sorted(current().suites.keys() & set().union(*plan.suites.values()))
-    yield from _missing("packages", (to_install(name, plan.scale.suite_options(name)) for name in names))
+    for name in sorted(current().suites.keys() & set().union(*plan.suites.values())):
+        yield from _missing("packages", [to_install(name, plan.scale.suite_options(name))])
 
 
 def data_findings(plan: Study) -> Iterator[Check]:

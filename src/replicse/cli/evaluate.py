@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -151,15 +152,14 @@ def check_sizes(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> dict[str
 
     if not root.is_dir():
         return {}
-    asked = [
-        (name, f"data/{READ[name].replace('*', task, 1)}")
-        for name, options in suites.items()
-        if name in READ
-        for task in options.get("tasks") or ["*"]
-    ]
+    patterns: list[tuple[str, str]] = []
+    for name, options in suites.items():
+        if name in READ:
+            for task in options.get("tasks") or ["*"]:
+                patterns.append((name, f"data/{READ[name].replace('*', task, 1)}"))
     is_of_study = (root.resolve().parent / DATA).is_file()
     sizes = {} if is_of_study else load_datasets(workflow_folder()).plain()["sizes"]
-    recorded = recorded_sets(root, sizes, [pattern for _, pattern in asked])
+    recorded = recorded_sets(root, sizes, [pattern for _, pattern in patterns])
     if not recorded and suites.keys() <= READ.keys():
         senteval_root(root)
         raise MissingData(
@@ -167,7 +167,7 @@ def check_sizes(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> dict[str
             " another folder"
         )
     digests: dict[str, list[str]] = {}
-    for suite, pattern in asked:
+    for suite, pattern in patterns:
         for name, entry in recorded.items():
             if fnmatchcase(name, pattern):
                 path = suite if suite == "geometry" else f"{suite}/{name.split('/')[2]}"
@@ -202,9 +202,11 @@ def format_scores(suites: Mapping[str, Any]) -> Iterator[str]:
             row, _, metric = path.rpartition("/")
             shown = f"{number:.2f}" if isinstance(number, float) else str(number)
             by_row.setdefault(row or path, {})[metric if row else "score"] = shown
-        metrics = list(dict.fromkeys(metric for row in by_row.values() for metric in row))
-        rows = [(row, *(scores.get(metric, "") for metric in metrics)) for row, scores in by_row.items()]
-        yield from columns([(suite, *metrics), *rows], numbers=range(1, len(metrics) + 1))
+        metrics = list(dict.fromkeys(chain.from_iterable(by_row.values())))
+        rows = [(suite, *metrics)]
+        for row, scores in by_row.items():
+            rows.append((row, *(scores.get(metric, "") for metric in metrics)))
+        yield from columns(rows, numbers=range(1, len(metrics) + 1))
 
 
 def _numbers(numbers: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, int | float]]:
@@ -229,15 +231,15 @@ def print_failures(outcome: Mapping[str, Any], out: Path) -> None:
     for path, reason in outcome["failures"].items():
         if not reason.startswith(LACKS_PART):
             print(f"{path}: {' '.join(reason.split())}", file=sys.stderr)
-    if not any(True for _ in _numbers(outcome["suites"])):
+    if next(_numbers(outcome["suites"]), None) is None:
         raise Failed(f"no score could be computed; {out} contains the reason for each missing score")
 
 
-def parse_sets(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
+def parse_sets(values: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
     """Parse the values of --set.
 
     Args:
-        asked: for each --set a list of strings, such as ["mine.csv", "first=a", "second=b", "score=s", "range=0,5"].
+        values: for each --set a list of strings, such as ["mine.csv", "first=a", "second=b", "score=s", "range=0,5"].
 
     Returns:
         A dict from a name, derived from the file name, to the evaluation set.
@@ -246,19 +248,23 @@ def parse_sets(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
         BadInput: if a key or value is wrong, or if two files have the same name.
     """
     sets: dict[str, EvaluationSet] = {}
-    for file, *words in asked:
-        path, where = Path(file), f"--set {file}"
-        keys: dict[str, Any] = {key: value for key, _, value in (word.partition("=") for word in words)}
+    for file, *words in values:
+        path, location = Path(file), f"--set {file}"
+        keys: dict[str, Any] = {}
+        for word in words:
+            key, _, value = word.partition("=")
+            keys[key] = value
         if "range" in keys:
             problem = f'range is "{keys["range"]}"; write the lowest and the highest score, such as range=0,5'
             try:
                 low, high = map(float, keys["range"].split(","))
             except ValueError:
-                raise BadInput(f"{where}: {problem}") from None
+                raise BadInput(f"{location}: {problem}") from None
             keys["range"] = [low, high]
-        if (name := name_set(path.stem)) in sets:
-            raise BadInput(f'{where}: another file also gives the name "{name}"; rename one of the files')
-        sets[name] = EvaluationSet.of({"file": file, **keys}, where)
+        name = name_set(path.stem)
+        if name in sets:
+            raise BadInput(f'{location}: another file also gives the name "{name}"; rename one of the files')
+        sets[name] = EvaluationSet.of({"file": file, **keys}, location)
     return sets
 
 

@@ -48,9 +48,10 @@ def run(arguments: Namespace) -> None:
         print("\n".join(pin(arguments.workflow, names, write=not arguments.dry_run)))
         return
     plan = chosen_study(arguments)
-    ways = [(need, way(need, plan)) for need in needs(plan)]
+    ways = []
     listing = []
-    for need, _ in ways:
+    for need in needs(plan):
+        ways.append((need, way(need, plan)))
         listing.append({"kind": need.kind, "name": need.name, "bytes": need.bytes, "licence": need.licence})
     document = {"scale": plan.scale.name, "needs": listing}
     answer(arguments.json, document, listed(plan, ways, arguments), bytes="bytes")
@@ -128,9 +129,10 @@ def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> I
     head = [
         f"scale {plan.scale.name}: {several(len(ways), 'source')} for {several(len(plan.items), 'item')}; {amount}"
     ]
-    head += [f"to download manually: {need.name}: {how}" for need, how in ways if isinstance(how, str)]
     rows = []
-    for need, _ in ways:
+    for need, how in ways:
+        if isinstance(how, str):
+            head.append(f"to download manually: {need.name}: {how}")
         licence = f"  ({need.licence})" if need.licence else ""
         rows.append((size_text(need.bytes), need.name + licence))
     lines = list(columns(rows, numbers=(0,))) if rows else []
@@ -168,18 +170,19 @@ def fetch_all(ways: list[tuple[Need, Way]]) -> None:
         Failed: if something must be downloaded manually.
     """
     failed = 0
-    for place, (need, bring) in enumerate(ways, 1):
-        if isinstance(bring, str):
+    left = []
+    for place, (need, download_need) in enumerate(ways, 1):
+        if isinstance(download_need, str):
+            left.append(need.name)
             continue
         print(f"[{place}/{len(ways)}] {need.name}", file=sys.stderr, flush=True)
         try:
-            bring()
+            download_need()
         except BadInput as problem:
             failed += 1
             print(f"replicse fetch: {problem}", file=sys.stderr, flush=True)
     if failed:
         raise MissingData(f"{failed} of {len(ways)} downloads failed; run the command again to resume")
-    left = [need.name for need, how in ways if isinstance(how, str)]
     if left:
         raise Failed(f"fetched everything except files to download manually: {', '.join(left)}")
     print(f"fetched all {len(ways)}; these items can be run with HF_HUB_OFFLINE=1")

@@ -156,21 +156,21 @@ def write_skeleton(kind: str, folder: Path, words: Mapping[str, str] | None = No
         BadInput: if a file exists.
     """
 
-    def said(text: str) -> str:
-        for word, meant in (words or {}).items():
-            text = text.replace(word, meant)
+    def fill(text: str) -> str:
+        for word, replacement in (words or {}).items():
+            text = text.replace(word, replacement)
         return text
 
     texts = {}
     for file in sorted(filter(Path.is_file, (SKELETONS / kind).rglob("*"))):
         first, *rest = file.relative_to(SKELETONS / kind).parts
-        place = folder.joinpath(HIDDEN.get(first, first), *map(said, rest))
-        texts[place.with_suffix("") if place.suffix == ".txt" else place] = said(
-            file.read_text(encoding="utf-8")
-        )
-    there = next((file for file in texts if file.exists()), None)
-    if there:
-        raise BadInput(f"{there}: exists already; choose another name, or move the file")
+        target = folder.joinpath(HIDDEN.get(first, first), *map(fill, rest))
+        if target.suffix == ".txt":
+            target = target.with_suffix("")
+        texts[target] = fill(file.read_text(encoding="utf-8"))
+    for file in texts:
+        if file.exists():
+            raise BadInput(f"{file}: exists already; choose another name, or move the file")
     for file, text in texts.items():
         write_text(file, text)
     return list(texts)

@@ -58,11 +58,13 @@ def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
     for path in load_scales(workflow).values():
         scale = read_yaml(path)
         for section in ("backbones", "released"):
-            entries = [entry for entry in scale.get(section, {}).values() if "hub" in entry]
-            named += [(("model", entry["hub"]), entry.get("revision") or "main") for entry in entries]
-        corpora = [one for one in mappings(scale) if one.get("format") == "hub-dataset"]
-        parts = [part for corpus in corpora for part in corpus["parts"]]
-        named += [(("dataset", part["path"]), part.get("revision") or "main") for part in parts]
+            for entry in scale.get(section, {}).values():
+                if "hub" in entry:
+                    named.append((("model", entry["hub"]), entry.get("revision") or "main"))
+        for corpus in mappings(scale):
+            if corpus.get("format") == "hub-dataset":
+                for part in corpus["parts"]:
+                    named.append((("dataset", part["path"]), part.get("revision") or "main"))
     wanted: dict[tuple[str, str], str] = {}
     for key, revision in named:
         if wanted.setdefault(key, revision) != revision:
@@ -102,7 +104,7 @@ def commit_of(kind: str, name: str, revision: str) -> str:
     """
     try:
         if ABBREVIATED.fullmatch(revision):
-            commits = (info.commit_id for info in HfApi().list_repo_commits(name, repo_type=kind))
+            commits = [info.commit_id for info in HfApi().list_repo_commits(name, repo_type=kind)]
             commit = next((commit for commit in commits if commit.startswith(revision)), None)
         else:
             commit = HfApi().repo_info(name, repo_type=kind, revision=revision).sha

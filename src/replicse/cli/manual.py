@@ -75,10 +75,10 @@ def interface() -> str:
         value = resolve_name(f"replicse.{name}")
         parts.append(f"## replicse.{name}\n\n{_described(name, value)}")
         members = vars(value).items() if isinstance(value, type) else ()
-        methods = [(key, each) for key, each in members if not key.startswith("_") and inspect.getdoc(each)]
-        parts += [
-            _described(key, each) for key, each in methods if callable(each) or isinstance(each, property)
-        ]
+        for key, member in members:
+            is_method = callable(member) or isinstance(member, property)
+            if is_method and not key.startswith("_") and inspect.getdoc(member):
+                parts.append(_described(key, member))
     return "\n\n".join(parts)
 
 
@@ -118,7 +118,8 @@ def formats() -> str:
         shared |= schema.get("$defs", {})
         parts.append(f"## {name}\n\n{keys(schema)}")
     parts.append("## Parts of files")
-    parts += [f"### {name}\n\n{keys(schema)}" for name, schema in sorted(shared.items())]
+    for name, schema in sorted(shared.items()):
+        parts.append(f"### {name}\n\n{keys(schema)}")
     return "\n\n".join(parts)
 
 

@@ -30,8 +30,10 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return usage, description, examples and arguments."""
-        examples = [line for text in (self.epilog or "").splitlines() for line in _example(text)]
-        lines = [*textwrap.wrap(self.description or "", WIDTH), *examples, *self._meanings()]
+        lines = textwrap.wrap(self.description or "", WIDTH)
+        for example in (self.epilog or "").splitlines():
+            lines += _example(example)
+        lines += self._meanings()
         return self.format_usage() + "\n".join(lines) + "\n"
 
     def _meanings(self) -> Iterator[str]:

@@ -40,10 +40,10 @@ def run(arguments: Namespace) -> None:
         return
     summary = summary_of(chosen_study(arguments), arguments.device)
     detectable = detectable_differences(summary.study)
-    items = [
-        {"item": each.name, **each.plain(), "detects": detectable.get(each.name)} for each in summary.items
-    ]
-    papers = [{"paper": each.name, "items": each.items, **each.plain()} for each in summary.papers]
+    items = []
+    for item in summary.items:
+        items.append({"item": item.name, **item.plain(), "detects": detectable.get(item.name)})
+    papers = [{"paper": paper.name, "items": paper.items, **paper.plain()} for paper in summary.papers]
     document = {**summary.plain(), "items": items, "papers": papers}
     units = {"hours": "hours", "detects": "points", "download_bytes": "bytes", "disk_bytes": "bytes"}
     units |= {"gpu_bytes": "bytes", "result_bytes": "bytes"}
@@ -78,12 +78,17 @@ def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Nam
     if study.left_out:
         notes.insert(0, f"left out: {', '.join(study.left_out)}: {study.left_out_text}")
     by_paper = len(items) > FEW_ITEMS and len(summary.papers) > 1 and not arguments.all
-    of_items = item_lines(items, detectable, whole=arguments.all)
-    heading, *lines = paper_lines(summary.papers) if by_paper else of_items
-    foot = [] if by_paper else list(detects_lines(detectable, len(study.seeds)))
+    foot: list[str] = []
+    if by_paper:
+        heading, *lines = paper_lines(summary.papers)
+    else:
+        heading, *lines = item_lines(items, detectable, whole=arguments.all)
+        foot += detects_lines(detectable, len(study.seeds))
     counted = len(list(wrapped(notes))) > FEW_LINES and not arguments.all
-    foot += [changed] if changed else []
-    foot += [] if counted else notes
+    if changed:
+        foot.append(changed)
+    if not counted:
+        foot += notes
     if by_paper or counted:
         what = [several(len(items), "item")] * by_paper + [several(len(notes), "remark")] * counted
         foot.append(f"{' and '.join(what)}: {command(arguments, '--all')}")
@@ -121,27 +126,28 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
     for name, time, what in times:
         if time.count:
             rows.append((f"  {name}", several(time.count, what), time.text if whole else time.interval))
-    place = next((n for n, row in enumerate(rows, 1) if row[0].strip() == "searches"), len(rows))
-    if study.scale.needs.gpu == "required" and summary.gpu_bytes:
-        rows.append(("  GPU memory", "largest run", f"about {size_text(round(summary.gpu_bytes))}"))
-    if summary.needs:
-        rows.append(("  data", several(len(summary.needs), "source"), amounts_text(summary.needs)))
-    # The weights of small encoders need little space.
-    if summary.result_bytes >= LARGE_RESULTS:
-        rows.append(
-            (
-                "  results",
-                several(len(study.runs), "run"),
-                f"about {size_text(summary.result_bytes)} of weights",
-            )
-        )
-    rows[place:place] = searches_by_paper(summary.papers)
+        if name == "searches":
+            rows += searches_by_paper(summary.papers)
+    rows += resource_rows(summary)
     yield from columns(rows, width=room())
     yield from wrapped(summary.speed.precisions(study.runs.values()))
     if whole and summary.released.count:
         yield f"only released encoders: replicse run released --scale {scale}"
     if whole and summary.needs:
         yield f"sources of data: replicse fetch --scale {scale} --dry-run"
+
+
+def resource_rows(summary: Summary) -> Iterator[tuple[str, str, str]]:
+    """Yield rows for the GPU memory, data and disk space of a study."""
+    study = summary.study
+    if study.scale.needs.gpu == "required" and summary.gpu_bytes:
+        yield "  GPU memory", "largest run", f"about {size_text(round(summary.gpu_bytes))}"
+    if summary.needs:
+        yield "  data", several(len(summary.needs), "source"), amounts_text(summary.needs)
+    # The weights of small encoders need little space.
+    if summary.result_bytes >= LARGE_RESULTS:
+        weights = f"about {size_text(summary.result_bytes)} of weights"
+        yield "  results", several(len(study.runs), "run"), weights
 
 
 def searches_by_paper(papers: Sequence[PartSummary]) -> list[tuple[str, str, str]]:
@@ -153,10 +159,10 @@ def searches_by_paper(papers: Sequence[PartSummary]) -> list[tuple[str, str, str
     if len(searching) < 2:
         return []
     searching.sort(key=lambda each: each.searches.expected or 0, reverse=True)
-    return [
-        (f"    {each.name}", several(each.searches.count, "run"), each.searches.interval)
-        for each in searching
-    ]
+    rows = []
+    for paper in searching:
+        rows.append((f"    {paper.name}", several(paper.searches.count, "run"), paper.searches.interval))
+    return rows
 
 
 def paper_lines(papers: Sequence[PartSummary]) -> Iterator[str]:
@@ -175,14 +181,20 @@ def item_lines(items: Sequence[PartSummary], detectable: Mapping[str, float], wh
         detectable: a dict from item to the smallest difference that the seeds detect; if empty, there is no column.
         whole: whether to print the full title on a second line instead of a shortened title.
     """
-    shows = ["detects"] * bool(detectable)
-    rows: list[tuple[str, ...] | str] = [("item", "cells", "runs", "time", "evaluations", *shows, "title")]
-    for each in sorted(items, key=lambda each: (each.searches.count > 0, each.training.expected or 0)):
-        points = [f"{detectable[each.name]:.1f}" if each.name in detectable else ""] * len(shows)
-        rows.append((each.name, *_numbers(each), *points, "" if whole else each.title))
-        rows += [f"    {each.title}"] * whole
-    lines = columns(rows, numbers=range(1, 5 + len(shows)))
-    return lines if whole else (shortened(line, room()) for line in lines)
+    heading = ["item", "cells", "runs", "time", "evaluations"]
+    if detectable:
+        heading.append("detects")
+    rows: list[tuple[str, ...] | str] = [(*heading, "title")]
+    for item in sorted(items, key=lambda item: (item.searches.count > 0, item.training.expected or 0)):
+        cells = [item.name, *_numbers(item)]
+        if detectable:
+            cells.append(f"{detectable[item.name]:.1f}" if item.name in detectable else "")
+        if whole:
+            rows += [(*cells, ""), f"    {item.title}"]
+        else:
+            rows.append((*cells, item.title))
+    for line in columns(rows, numbers=range(1, len(heading))):
+        yield line if whole else shortened(line, room())
 
 
 def _numbers(each: PartSummary) -> tuple[str, ...]:

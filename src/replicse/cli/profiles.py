@@ -66,9 +66,11 @@ def refuse_absent_gpus(profile: str | None, further: Sequence[str]) -> None:
     settings = (read_yaml(file) or {}) if profile and file.is_file() else {}
     if settings.get("executor", "local") != "local":
         return
-    asked = {str(file): str(settings.get("resources", {}).get("gpu", 0))}
-    asked |= {word: word.rpartition("gpu=")[2] for word in further if "gpu=" in word}
-    named = [place for place, count in asked.items() if count.isdecimal() and int(count) > 0]
+    requests = {str(file): str(settings.get("resources", {}).get("gpu", 0))}
+    for word in further:
+        if "gpu=" in word:
+            requests[word] = word.rpartition("gpu=")[2]
+    named = [place for place, count in requests.items() if count.isdecimal() and int(count) > 0]
     if not named:
         return
     import torch

@@ -109,9 +109,10 @@ def _readings(paths: Paths, name: str, papers: Mapping[str, Paper]) -> Iterator[
         protocol = row["protocol"]
         if not _is_protocol(papers[row["paper"]], protocol):
             protocol = AS_DESCRIBED  # an additional encoder of the row, such as the released checkpoint
+        setting = PRINTED if protocol == AS_DESCRIBED else protocol
         yield {
             "cell": cell,
-            "setting": f"{kind}-{PRINTED if protocol == AS_DESCRIBED else protocol}",
+            "setting": f"{kind}-{setting}",
             "seed": row["seed"],
             "value": format(Decimal(row["value"]), "f"),
             "place": place,
@@ -155,7 +156,9 @@ def _describe(facts: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
         "year": int(facts["generated"][:4]),
         "code": f"RepliCSE at {facts['commit'][:12]}",
     }
-    return {**described, "stack": ", ".join(stack)} if stack else described
+    if stack:
+        described["stack"] = ", ".join(stack)
+    return described
 
 
 def _settings(readings: list[dict[str, Any]]) -> dict[str, dict[str, str]]:

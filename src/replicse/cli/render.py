@@ -83,8 +83,11 @@ def write_all(
     from replicse.show.content.differences import write_differences
     from replicse.show.document import whole_document, write_report
 
-    figures = {item.item: Path(paths.figure(item.item)) for item in items if item.figure}
-    drawings = {item: figure.with_suffix("") for item, figure in figures.items() if figure.is_file()}
+    drawings = {}
+    for item in items:
+        figure = Path(paths.figure(item.item))
+        if item.figure and figure.is_file():
+            drawings[item.item] = figure.with_suffix("")
     seconds = None
     if shows_machine(study, paths):
         seconds = seconds_by_part(*seconds_of(items, Paths(study["scale"])))
@@ -120,27 +123,29 @@ def surroundings(study: Mapping[str, Any], paths: Paths, folder: Path) -> "Surro
     """
     from replicse.show.content.contents import Surroundings
 
-    readme, runs = folder / "README.md", Path(Paths(study["scale"]).run(""))
+    json = link(paths.item("ITEM"), folder)
     if paths.kept:
-        text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
-        json = link(paths.item("ITEM"), folder)
-        return Surroundings(about=LEAVING.sub(r"\1", text), json=json, methods=f"../{METHODS}")
-    studies = Path("reports/studies")
-    pages, methods = studies.glob(f"*/{HTML}") if shows_machine(study, paths) else (), studies / METHODS
+        about = LEAVING.sub(r"\1", _read_if_exists(folder / "README.md"))
+        return Surroundings(about=about, json=json, methods=f"../{METHODS}")
+    committed_studies = Path("reports/studies")
+    studies = []
+    if shows_machine(study, paths):
+        for page in sorted(committed_studies.glob(f"*/{HTML}")):
+            title = _read_if_exists(page.with_name("README.md")).partition("\n")[0].lstrip("# ")
+            studies.append((page.parent.name, title, link(page, folder)))
+    methods = committed_studies / METHODS
+    has_runs = Path(Paths(study["scale"]).run("")).is_dir()
     return Surroundings(
-        root=link(".", folder) if runs.is_dir() else "",
-        json=link(paths.item("ITEM"), folder) if runs.is_dir() else "",
+        root=link(".", folder) if has_runs else "",
+        json=json if has_runs else "",
         methods=link(methods, folder) if methods.is_file() else "",
-        studies=tuple(
-            (page.parent.name, _title(page.with_name("README.md")), link(page, folder))
-            for page in sorted(pages)
-        ),
+        studies=tuple(studies),
     )
 
 
-def _title(readme: Path) -> str:
-    lines = readme.read_text(encoding="utf-8").splitlines() if readme.is_file() else []
-    return lines[0].lstrip("# ") if lines else ""
+def _read_if_exists(file: Path) -> str:
+    """Return the content of a text file, or an empty string without a file."""
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
@@ -160,9 +165,11 @@ def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, flo
         return {}, {}
     training = {}
     for run, record in runs.items():
-        if record:
-            cost = record.get("cost")
-            training[run] = cost.get("seconds", 0.0) if isinstance(cost, Mapping) else 0.0
+        cost = record.get("cost")
+        if isinstance(cost, Mapping):
+            training[run] = cost.get("seconds", 0.0)
+        elif record:
+            training[run] = 0.0
     return training, {file: record.get("seconds", 0.0) for file, record in evaluations.items()}
 
 
@@ -178,11 +185,12 @@ def committed_methods(workflow: Path) -> Methods | None:
     studies = []
     for name, paths in committed().items():
         config, record = checked_config(read_json(paths.config), paths.config), read_study(Path(paths.record))
-        items = [
-            ItemResult.read(paths.item(item)).model_copy(update={"kept": name}) for item in record["items"]
-        ]
+        items = []
+        for item in record["items"]:
+            result = ItemResult.read(paths.item(item)).model_copy(update={"kept": name})
+            items.append(judged_item(result))
         recipes = recipes_of(chosen_items(config, load_papers(workflow, config.plugins), paths.config))
-        studies.append(MethodsStudy(name, record, list(map(judged_item, items)), recipes))
+        studies.append(MethodsStudy(name, record, items, recipes))
     return methods_by_study(studies)
 
 

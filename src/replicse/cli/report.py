@@ -5,6 +5,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
@@ -64,7 +65,9 @@ def run(arguments: Namespace) -> int:
         lacking, written = report_partly(plan, items)
     else:
         written = whole
-    rows = [{key: getattr(one, key) for key in ("item", "state", "why", "remedy")} for one in lacking]
+    rows = []
+    for one in lacking:
+        rows.append({"item": one.item, "state": one.state, "why": one.why, "remedy": one.remedy})
     head, *lines, foot = partial_lines(lacking, len(items), written)
     shown = on_a_screen(arguments, [head], [[line] for line in lines], "line", [foot])
     answer(arguments.json, {"report": str(written), "incomplete": rows}, shown)
@@ -83,7 +86,7 @@ def begun_items(study: Study) -> list[Item]:
     begun = []
     for item in study.items.values():
         files = study.evaluation_files(item)
-        if any(Path(file).exists() for file in files) or any(states.failed(file) for file in files):
+        if any(Path(file).exists() or states.failed(file) for file in files):
             begun.append(item)
     return begun or list(study.items.values())
 
@@ -166,16 +169,19 @@ def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) ->
         written: the path of the report.
     """
     planned_items = several(planned, "item")
-    yield f"{len(lacking)} of {planned_items} incomplete" if lacking else f"{planned_items} complete"
-    for job in dict.fromkeys(job for one in lacking for job in one.failed):
+    if not lacking:
+        yield f"{planned_items} complete"
+        yield f"report: {written}"
+        return
+    yield f"{len(lacking)} of {planned_items} incomplete"
+    for job in dict.fromkeys(chain.from_iterable(one.failed for one in lacking)):
         yield f"{SYMBOLS['failed']} {job.name} failed, the end of {job.log}:"
-        yield from (f"    {line}" for line in job.tail or ("(empty)",))
+        for line in job.tail or ("(empty)",):
+            yield f"    {line}"
         yield f"  {job.remedy}"
-    yield from columns(
-        (
-            f"  {SYMBOLS[one.state]} {one.item}",
-            f"{one.missing} of {one.planned} evaluations missing: {one.why}",
-        )
-        for one in lacking
-    )
-    yield f"partial report: {written}" if lacking else f"report: {written}"
+    rows = []
+    for one in lacking:
+        missing = f"{one.missing} of {one.planned} evaluations missing: {one.why}"
+        rows.append((f"  {SYMBOLS[one.state]} {one.item}", missing))
+    yield from columns(rows)
+    yield f"partial report: {written}"

@@ -10,6 +10,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -123,17 +124,15 @@ def run(arguments: Namespace) -> int:
         )
     ):
         print(line, file=sys.stderr)
-    command = snakemake_words(
-        arguments,
-        [each if isinstance(each, str) else each.target for each in items],
-        own.get("papers") or named_papers(items, study_items, large),
-    )
+    targets = [target_of(item) for item in items]
+    papers = own.get("papers") or named_papers(items, study_items, large)
+    command = snakemake_words(arguments, targets, papers)
     refuse_read_only(config["scale"])
     check_cache_folder(os.environ)
     raise_file_limit()
     with nullcontext() if arguments.dry_run else hold(Path.cwd()):
-        for sentence in [] if arguments.dry_run else [*free(Path.cwd()), *remove_leftovers(config["scale"])]:
-            print(sentence, file=sys.stderr)
+        if not arguments.dry_run:
+            clean_up(config["scale"])
         code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]], arguments.workflow)
     if arguments.dry_run:
         if arguments.item:
@@ -142,6 +141,17 @@ def run(arguments: Namespace) -> int:
     elif code == 0 and not DRY & {*arguments.further}:
         print_end(items, plan)
     return 1 if code else 0
+
+
+def target_of(item: Item | str) -> str:
+    """Return the target of the workflow for an item, or the same target."""
+    return item.target if isinstance(item, Item) else item
+
+
+def clean_up(scale: str) -> None:
+    """Remove a stale lock and temporary files of killed jobs."""
+    for sentence in chain(free(Path.cwd()), remove_leftovers(scale)):
+        print(sentence, file=sys.stderr)
 
 
 def from_hub(arguments: Namespace) -> str:
@@ -227,32 +237,33 @@ def exit_code(words: Sequence[str], workflow: Path) -> int:
     return code
 
 
-def of_items(plan: Study, asked: Sequence[Item | str]) -> Study:
+def of_items(plan: Study, requested: Sequence[Item | str]) -> Study:
     """Compile the study of some items only.
 
     Args:
         plan: the whole study.
-        asked: items, or targets of the workflow.
+        requested: items, or targets of the workflow.
 
     Returns:
         The new study, or the same study if no item or "all" is requested.
     """
-    named = [item.id for item in asked if isinstance(item, Item)]
-    if not named or "all" in asked:
+    named = [item.id for item in requested if isinstance(item, Item)]
+    if not named or "all" in requested:
         return plan
     return compile_study(plan.config.of_items(named), plan.workflow, papers=plan.papers)
 
 
-def refuse_absent(plan: Study, asked: Sequence[Item | str]) -> None:
+def refuse_absent(plan: Study, requested: Sequence[Item | str]) -> None:
     """Raise MissingData if a corpus, dataset or own encoder does not exist.
 
     Args:
         plan: the study.
-        asked: items, or targets of the workflow. If only "released" is requested, nothing is checked, because released
-            encoders need none of these files.
+        requested: items, or targets of the workflow. If only "released" is requested, nothing is checked, because
+            released encoders need none of these files.
     """
-    for problem in absent(plan) if asked != ["released"] else ():
-        raise MissingData(problem)
+    if requested != ["released"]:
+        for problem in absent(plan):
+            raise MissingData(problem)
 
 
 def refuse_missing_extras(study: Study) -> None:
@@ -299,20 +310,20 @@ def items_named(
         BadInput: if there is no such item; the message contains the nearest name.
     """
     by_name = {_plain(item.id): item for item in study_items}
-    matches: list[Item | str] = []
+    matches: dict[str, Item | str] = {}
     for word in words:
         of_paper = [item for item in study_items if item.paper == word.lower() and item not in large]
         if word in TARGETS:
-            matches.append(word)
-        elif _plain(word) in by_name:
-            matches.append(by_name[_plain(word)])
-        elif of_paper:
-            matches += of_paper
-        else:
-            raise BadInput(
-                f'no item "{word}" in this study{nearest(word, [item.id for item in study_items])}'
-            )
-    return list({getattr(each, "id", each): each for each in matches}.values())
+            matches[word] = word
+            continue
+        if _plain(word) in by_name:
+            of_paper = [by_name[_plain(word)]]
+        if not of_paper:
+            known = [item.id for item in study_items]
+            raise BadInput(f'no item "{word}" in this study{nearest(word, known)}')
+        for item in of_paper:
+            matches[item.id] = item
+    return list(matches.values())
 
 
 def _plain(name: str) -> str:
@@ -332,8 +343,10 @@ def named_papers(
     Returns:
         A dict from paper to items, or an empty dict if no large item is requested.
     """
-    asked = [item for item in large if item in items]
-    return by_paper(item.id for item in study_items if item in asked or item not in large) if asked else {}
+    requested = [item for item in large if item in items]
+    if not requested:
+        return {}
+    return by_paper(item.id for item in study_items if item in requested or item not in large)
 
 
 def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mapping[str, Any]) -> list[Any]:
@@ -367,8 +380,9 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
     if arguments.cores or not arguments.profile:
         words += ["--cores", arguments.cores or "all"]
     files, settings = config_layers(arguments)
-    if more := [str(file) for file in files if file != SHIPPED]:
-        words += ["--configfile", *more]
+    further_files = [str(file) for file in files if file != SHIPPED]
+    if further_files:
+        words += ["--configfile", *further_files]
     if arguments.scale:
         settings = {**settings, "scale": arguments.scale}
     if arguments.seeds:
@@ -378,6 +392,7 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
     if settings:
         words += ["--config", *(f"{key}={value}" for key, value in settings.items())]
     # With --quiet, a dry run prints only job counts; if items are named, it prints the commands too.
-    quiet = ["--printshellcmds"] if arguments.item else ["--quiet", "rules", "progress"]
-    words += ["--dry-run", *quiet] if arguments.dry_run else []
+    if arguments.dry_run:
+        quiet = ["--printshellcmds"] if arguments.item else ["--quiet", "rules", "progress"]
+        words += ["--dry-run", *quiet]
     return [*words, "--logger", "replicse", list(targets)]

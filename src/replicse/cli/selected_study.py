@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from replicse.cli.arguments import asked, check_here, chosen_config, chosen_study, study_file
@@ -48,8 +49,10 @@ class SelectedStudy:
 
     def announce(self, as_json: bool) -> None:
         """Print the notice, to stderr if JSON is printed to stdout."""
-        if self.notice:
-            print(self.notice, end="\n" if as_json else "\n\n", file=sys.stderr if as_json else sys.stdout)
+        if self.notice and as_json:
+            print(self.notice, file=sys.stderr)
+        elif self.notice:
+            print(f"{self.notice}\n")
 
 
 def selected_study(arguments: Namespace, only: str = "") -> SelectedStudy:
@@ -136,9 +139,9 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
         config = checked_config(made, str(record))
         if not only or config.holds(only):
             plan = load_or_compile(made, arguments.workflow, str(record), only)
-            same = (
-                config.settings_of_item(only) == chosen.settings_of_item(only) if only else config == chosen
-            )
+            same = config == chosen
+            if only:
+                same = config.settings_of_item(only) == chosen.settings_of_item(only)
             notice = f"using the config of the run, {record}; add --config {named} to use that file instead"
             if not only or _begun(plan, only):
                 return SelectedStudy(Measurements(plan, JobStates(plan)), "" if same else notice)
@@ -152,11 +155,14 @@ def refuse_other_config(study: Study) -> None:
     if not record.is_file():
         return
     made, chosen = checked_config(read_json(record), str(record)).whole(), study.config.whole()
-    differing = [key for key, value in made.items() if value != chosen[key]]
-    if differing:
-        values = "; ".join(f"{key} {_value(made[key])}, not {_value(chosen[key])}" for key in differing)
+    differences = []
+    for key, value in made.items():
+        if value != chosen[key]:
+            differences.append(f"{key} {_value(value)}, not {_value(chosen[key])}")
+    if differences:
         raise BadInput(
-            f"{record}: the study was run with {values}; remove --config and --seeds, or add --study {record}"
+            f"{record}: the study was run with {'; '.join(differences)}; remove --config and --seeds, or add --study"
+            f" {record}"
         )
 
 
@@ -200,8 +206,10 @@ def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:
 def _begun(plan: Study, only: str) -> bool:
     """Return whether a study was started, or whether an item has evaluations."""
     items = [plan.items[only]] if only else plan.items.values()
-    files = (file for item in items for file in plan.evaluation_files(item))
-    return (not only and Path(plan.paths.config).is_file()) or any(Path(file).exists() for file in {*files})
+    if not only and Path(plan.paths.config).is_file():
+        return True
+    files = set(chain.from_iterable(map(plan.evaluation_files, items)))
+    return any(Path(file).exists() for file in files)
 
 
 def _committed_like(plan: Study, items: Sequence[str]) -> str:

@@ -70,7 +70,8 @@ def columns_named(text: str | None, item: ItemResult) -> list[str]:
     Raises:
         BadInput: if there is no such column; the message contains the nearest id.
     """
-    names, known = text.split(",") if text else [], [column.id for column in item.columns]
+    names = text.split(",") if text else []
+    known = [column.id for column in item.columns]
     for name in names:
         if name not in known:
             raise BadInput(f'--columns: {item.item} has no column "{name}"{nearest(name, known)}')

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,9 @@ def run(arguments: Namespace) -> None:
     if not (begun or total["done"] or total["trained"]):
         head.append(f"nothing has run yet; next: {command(arguments, verb='run')}")
     else:
-        parts += [*job_lines(begun), *(f"broken: {problem}" for problem in status["broken"])]
+        parts += job_lines(begun)
+        for problem in status["broken"]:
+            parts.append(f"broken: {problem}")
         parts += item_lines(status["items"], arguments.all or bool(arguments.items))
         foot += machine_lines(status["machines"])
         foot += next_lines(status, arguments)
@@ -65,11 +68,15 @@ def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dic
     plan = measurements.study
     jobs = measurements.jobs or JobStates(plan)
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
-    every = dict.fromkeys(file for evaluations in files.values() for file in evaluations)
-    missing = [file for file in every if measurements.evaluation(file) is None]
-    broken = {file: measurements.broken[file] for file in missing if file in measurements.broken}
-    states = {file: jobs.state(file) for file in every if file not in broken}
-    states |= dict.fromkeys(broken, "failed")
+    states: dict[str, str] = {}
+    broken: dict[str, str] = {}
+    for file in dict.fromkeys(chain.from_iterable(files.values())):
+        # Loading an evaluation adds it to `broken` if it cannot be used.
+        if measurements.evaluation(file) is None and file in measurements.broken:
+            broken[file] = measurements.broken[file]
+            states[file] = "failed"
+        else:
+            states[file] = jobs.state(file)
     specifications = Specifications(plan)
     items = []
     for item, evaluations in files.items():
@@ -79,8 +86,12 @@ def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dic
     total = {**counted(states), "runs": len(plan.runs), "trained": trained}
     begun = jobs.begun
     machines = study_machines(plan, measurements)
-    running = [{"job": str(job), **beat} for job, beat in begun.items() if beat]
-    failed = [str(job) for job, beat in begun.items() if not beat]
+    running, failed = [], []
+    for job, beat in begun.items():
+        if beat:
+            running.append({"job": str(job), **beat})
+        else:
+            failed.append(str(job))
     status = {
         "items": items,
         "machines": [{"machine": str(machine), "records": count} for machine, count in machines.items()],
@@ -131,19 +142,22 @@ def item_lines(rows: Sequence[Mapping[str, Any]], whole: bool) -> Iterator[str]:
     shown = rows if whole else [row for row in rows if left_of(row)]
     if not whole:
         shown = sorted(shown, key=lambda row: [not row[state] for state in ("failed", "running", "done")])
-    if shown:
-        yield from columns(
-            (row["item"], f"{row['done']} of {row['evaluations']}", _others(row)) for row in shown
-        )
+    lines = []
+    for row in shown:
+        lines.append((row["item"], f"{row['done']} of {row['evaluations']}", _others(row)))
+    if lines:
+        yield from columns(lines)
 
 
 def job_lines(begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
     """Yield a line for each failed job, then for each running job."""
     for job, beat in sorted(begun.items(), key=lambda each: bool(each[1])):
-        where = f"running: {job} on {beat['host']}" if beat else f"failed: {job}"
-        said = progress_text(beat or {}) or (job.tail[-1] if job.tail else "")
-        line = f"{where}, {minutes(job.age)}: {said}"
-        yield shortened(line, room()) if beat else line
+        message = progress_text(beat or {}) or "".join(job.tail[-1:])
+        if beat:
+            line = f"running: {job} on {beat['host']}, {minutes(job.age)}: {message}"
+            yield shortened(line, room())
+        else:
+            yield f"failed: {job}, {minutes(job.age)}: {message}"
 
 
 def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -158,8 +172,13 @@ def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _others(row: Mapping[str, Any]) -> str:
     """Format the number of unfinished evaluations of an item by state."""
-    others = [f"{row[state]} {state}" for state in STATES[1:] if row[state]]
-    return ", ".join(["evaluations", *others, *["no table"] * (not row["tabulated"])])
+    parts = ["evaluations"]
+    for state in STATES[1:]:
+        if row[state]:
+            parts.append(f"{row[state]} {state}")
+    if not row["tabulated"]:
+        parts.append("no table")
+    return ", ".join(parts)
 
 
 def counted(states: Mapping[str, str]) -> dict[str, int]:
@@ -169,7 +188,8 @@ def counted(states: Mapping[str, str]) -> dict[str, int]:
         states: a dict from evaluation file to state.
     """
     counts = Counter(states.values())
-    return {"evaluations": len(states), **{state: counts[state] for state in STATES}}
+    by_state = {state: counts[state] for state in STATES}
+    return {"evaluations": len(states), **by_state}
 
 
 def minutes(seconds: float) -> str:

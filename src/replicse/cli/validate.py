@@ -50,8 +50,7 @@ def run(arguments: Namespace) -> None:
         from replicse.cli.crate_evidence import validate_crate
 
         counts = validate_crate(arguments.crate)
-        totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
-        answer(arguments.json, counts, [f"ok: {totals}"])
+        answer(arguments.json, counts, [f"ok: {format_counts(counts)}"])
         return
     workflow = arguments.workflow
     values, file = chosen_config(arguments)
@@ -73,11 +72,18 @@ def run(arguments: Namespace) -> None:
         **count_study(plan, chosen if own else None),
         "claims": len(claims),
     }
-    totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
-    others = [f"{item} has no encoder at {', '.join(names)}" for item, names in elsewhere.items()]
-    notes = ([note] for note in [*others, *remarks(plan)])
-    lines = on_a_screen(arguments, [f"ok: {totals}"], notes, "remark")
+    notes = []
+    for item, names in elsewhere.items():
+        notes.append([f"{item} has no encoder at {', '.join(names)}"])
+    for remark in remarks(plan):
+        notes.append([remark])
+    lines = on_a_screen(arguments, [f"ok: {format_counts(counts)}"], notes, "remark")
     answer(arguments.json, {"scale": plan.scale.name, **counts}, lines)
+
+
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Format counts such as {"papers": 2, "items": 1} as "2 papers, 1 item"."""
+    return ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
 
 
 def count_study(study: Study, papers: Collection[str] | None) -> dict[str, int]:
@@ -89,11 +95,13 @@ def count_study(study: Study, papers: Collection[str] | None) -> dict[str, int]:
     """
     if papers is None:
         return {"cells": sum(map(len, study.cells.values())), "runs": len(study.runs)}
-    items = [item for item in study.items.values() if item.paper in papers]
+    cells = 0
     runs: set[str] = set()
-    for item in items:
-        runs |= study.runs_of(item)
-    return {"cells": sum(len(study.cells[item.id]) for item in items), "runs": len(runs)}
+    for item in study.items.values():
+        if item.paper in papers:
+            cells += len(study.cells[item.id])
+            runs |= study.runs_of(item)
+    return {"cells": cells, "runs": len(runs)}
 
 
 def check_configs(arguments: Namespace, papers: Mapping[str, Paper]) -> None:

@@ -67,14 +67,10 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     plan, measurements = shown.plan, shown.measurements
     (result,) = results_of([cell.item.id], measurements)
     result = adjust_item(measurements, result)
-    asked_for = plan.config.papers
-    papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
-    naming = [
-        claim
-        for claim in study_claims(plan.names, plan.papers)
-        if {str(cell.id.described), cell.id.described.short} & set(claim.cells)
-    ]
-    claims = [claim for claim in naming if claim.paper in papers]
+    names = {str(cell.id.described), cell.id.described.short}
+    naming = [claim for claim in study_claims(plan.names, plan.papers) if names & set(claim.cells)]
+    selected = plan.config.papers
+    claims = [claim for claim in naming if selected == "all" or selected.get(claim.paper)]
     read = cells_read(claims, plan.names)
     others = {each.item for each in read} - {cell.item.id}
     beside = study_of_others(plan, others)
@@ -113,7 +109,9 @@ def commit_text(measurements: Measurements, files: Sequence[str]) -> str:
     record = read_json(file)
     facts = record.get("provenance") or record
     commit = str(facts.get("commit") or "")[:12]
-    return f"{commit}, with uncommitted changes" if commit and facts.get("dirty") else commit
+    if commit and facts.get("dirty"):
+        commit += ", with uncommitted changes"
+    return commit
 
 
 def difference_line(item: JudgedItem, cell: Cell) -> str:

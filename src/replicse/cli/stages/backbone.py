@@ -24,9 +24,11 @@ class FolderJob(Payload):
     folder: Text
 
 
-def backbone_job(payload: Mapping[str, Any], where: str) -> HubJob | FolderJob:
+def backbone_job(payload: Mapping[str, Any], location: str) -> HubJob | FolderJob:
     """Validate a payload; raises BadInput if it is wrong."""
-    return (FolderJob if "folder" in payload else HubJob).of(payload, where)
+    if "folder" in payload:
+        return FolderJob.of(payload, location)
+    return HubJob.of(payload, location)
 
 
 def backbone(job: HubJob | FolderJob, arguments: Namespace) -> None:

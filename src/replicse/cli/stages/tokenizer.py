@@ -43,9 +43,11 @@ class VocabularyJob(Payload):
     lowercase: bool = True
 
 
-def tokenizer_job(payload: Mapping[str, Any], where: str) -> TokenizerJob | VocabularyJob:
+def tokenizer_job(payload: Mapping[str, Any], location: str) -> TokenizerJob | VocabularyJob:
     """Validate a payload; raises BadInput if it is wrong."""
-    return (VocabularyJob if "vocabulary" in payload else TokenizerJob).of(payload, where)
+    if "vocabulary" in payload:
+        return VocabularyJob.of(payload, location)
+    return TokenizerJob.of(payload, location)
 
 
 def tokenizer(job: TokenizerJob | VocabularyJob, arguments: Namespace) -> None:
@@ -55,10 +57,10 @@ def tokenizer(job: TokenizerJob | VocabularyJob, arguments: Namespace) -> None:
 
     root = data_folder(arguments.data)
     if isinstance(job, VocabularyJob):
-        made = tokenizer_from_vocabulary(below(root, job.vocabulary, WHAT), job.lowercase)
+        built = tokenizer_from_vocabulary(below(root, job.vocabulary, WHAT), job.lowercase)
     else:
-        made = train_tokenizer(job.train, read_corpus(root, job.corpus)["text"], job.size, job.lowercase)
-    write_text(arguments.out, made.to_str(pretty=True))
+        built = train_tokenizer(job.train, read_corpus(root, job.corpus)["text"], job.size, job.lowercase)
+    write_text(arguments.out, built.to_str(pretty=True))
 
 
 STAGE = Stage(tokenizer_job, tokenizer)

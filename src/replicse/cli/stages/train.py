@@ -51,7 +51,9 @@ def failing_once(state: Path, rank: int) -> Iterator[None]:
     started = HOLDER.stat().st_mtime if HOLDER.is_file() else float("inf")
     if note.is_file() and note.stat().st_mtime >= started:
         before = read_json(note)
-        raise (BadInput if before["bad_input"] else Failed)(before["sentence"])
+        if before["bad_input"]:
+            raise BadInput(before["sentence"])
+        raise Failed(before["sentence"])
     try:
         yield
     except MissingData:
