@@ -20,7 +20,7 @@ from replicse.printable import columns
 from replicse.runtime.forking import INTERRUPTED
 from replicse.runtime.progress import CLEARED, heartbeat
 
-# Error numbers of a disk that is full or read-only.
+# Error numbers of full or read-only disks.
 NOT_WRITTEN = (*FULL, errno.EROFS, errno.EACCES, errno.EPERM)
 
 # Help texts by group and verb; each verb is a module of replicse.cli.
@@ -58,7 +58,7 @@ EXAMPLES = {
     "why": " simcse/table3/p0.1/stsb-dev",
     "doctor": " --scale paper",
 }
-# Verbs that only the workflow uses; the help does not list them.
+# Verbs for the workflow, not listed in the help.
 INTERNAL = {"job": "run one job of the workflow"}
 VERBS = {verb: about for group in GROUPS.values() for verb, about in group.items()}
 ABOUT = "Re-run sentence-embedding papers and compare the numbers with the papers'."
@@ -149,7 +149,7 @@ def verb_parser(verb: str) -> Parser:
 
 
 def set_up_output() -> None:
-    """Log to stderr, and escape characters that a stream cannot encode."""
+    """Log to stderr, and escape unsupported characters."""
     # A stream is None if the caller closed it, as with `>&-`.
     sys.stdout = sys.stdout or io.StringIO()
     sys.stderr = sys.stderr or io.StringIO()
@@ -203,7 +203,7 @@ def main(words: Sequence[str] | None = None) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     words = list(sys.argv[1:] if words is None else words)
     set_up_output()
-    if words[:1] == ["job"]:  # handle SIGTERM like Ctrl-C, so that the log contains no traceback
+    if words[:1] == ["job"]:  # handle SIGTERM like Ctrl-C, without a traceback in the log
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     program = " ".join(["replicse", *words[:1]])
     try:
@@ -238,7 +238,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def describe_file_error(error: OSError) -> str:
-    """Return a sentence about a file that cannot be read or written."""
+    """Return an error message for a file that cannot be read or written."""
     place = error.filename or "a file"
     if error.errno in NOT_WRITTEN:
         return not_written(place, error)

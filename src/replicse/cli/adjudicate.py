@@ -116,7 +116,7 @@ def protocol_files(items: Sequence[str], plan: Study) -> str:
 
 
 def run_text(item: str) -> str:
-    """Return the command that runs an item with all protocol variants."""
+    """Return the command to run an item with all protocol variants."""
     return f"replicse run {item} --config 'adjudicate=[{item}]'"
 
 
@@ -140,7 +140,7 @@ def by_cell(rows: Iterable[Explained]) -> list[list[Explained]]:
 def explained_first(row: Explained) -> tuple[object, ...]:
     """Return a sort key for variants: outcome, share, gap and effect.
 
-    The default order puts variants that explain a gap first; larger absolute values come before smaller ones.
+    Variants with an explanation come first; larger absolute values come before smaller ones.
     """
     outcomes = ["explains", "in part", "undetermined", "no"]
     rank = outcomes.index(row.outcome) if row.outcome in outcomes else len(outcomes)

@@ -43,7 +43,7 @@ def add_all_argument(parser: ArgumentParser) -> None:
 
 
 def command(arguments: Namespace, *more: str, verb: str = "", without: Sequence[str] = ()) -> str:
-    """Return a variation of the command that was typed.
+    """Return a variation of the typed command.
 
     Args:
         arguments: the parsed arguments, with the typed command as a list of words.
@@ -69,7 +69,7 @@ def on_a_screen(
 ) -> Iterator[str]:
     """Yield as many lines of an answer as fit on a screen.
 
-    A part is shown completely or not at all. If --all is given, everything is shown.
+    A part is shown completely or not at all. The default is one screen; if --all is given, everything is shown.
 
     Args:
         arguments: the parsed arguments.
@@ -144,7 +144,7 @@ def coloured() -> bool:
 def wrapped(lines: Iterable[str]) -> Iterator[str]:
     """Wrap lines to the width of the terminal and indent continuations.
 
-    Commands are not broken, so that they can be copied.
+    Commands are not broken, so that users can copy them.
 
     Args:
         lines: the lines to wrap.

@@ -1,4 +1,4 @@
-"""Arguments that several verbs share, and the selected study."""
+"""Shared arguments of several verbs, and the selected study."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -24,7 +24,7 @@ MOST_SEEDS = 1000
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
-    """Add the arguments that select a study: --config, --scale, --seeds, ...
+    """Add the arguments to select a study: --config, --scale, --seeds, ...
 
     Args:
         parser: the parser of a verb.
@@ -91,7 +91,7 @@ def check_here(record: Path, paths: Paths) -> None:
 
 
 def chosen_config(arguments: Namespace, own: bool = False) -> tuple[dict[str, Any], str]:
-    """Load the config that the arguments select.
+    """Load the selected config.
 
     Args:
         arguments: the parsed arguments.
@@ -203,7 +203,7 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def chosen_study(arguments: Namespace, only: str = "") -> Study:
-    """Load or compile the study that the arguments select.
+    """Load or compile the selected study.
 
     Args:
         arguments: the parsed arguments.

@@ -66,7 +66,7 @@ def file_name(device: str) -> str:
 def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None]) -> Speed:
     """Measure operations per second of the commonest training steps.
 
-    The first shape is measured in a second precision too, so that both precisions can be compared.
+    To compare precisions, the first shape is measured in a second precision too.
 
     Args:
         plan: the study.

@@ -18,8 +18,8 @@ from replicse.printable import several
 from replicse.show.content.outcomes import FOR_OR_AGAINST, SYMBOLS, contradicted, marked, probability_text
 from replicse.spec.counterparts import counterparts
 
-FEW_CLAIMS = 3  # maximum number of claims that are shown in full by default
-FEW_CELLS = 6  # maximum number of cells of a claim that are listed
+FEW_CLAIMS = 3  # maximum number of claims to show in full by default
+FEW_CELLS = 6  # maximum number of cells to list for a claim
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -132,7 +132,7 @@ def claim_lines(
 
 
 def _decided_first(row: JudgedClaim) -> int:
-    """Return a sort key: claims that our runs decide, then contradicted ones."""
+    """Return a sort key: decided by our runs, then contradicted, then others."""
     order = (*FOR_OR_AGAINST, "supported", "contradicted", "undetermined")
     if row.ours in order:
         return order.index(row.ours)
@@ -153,7 +153,7 @@ def _cell_lines(row: JudgedClaim, numbers: Mapping[str, str]) -> Iterator[str]:
 
 
 def repeating(row: JudgedClaim, repeated: Mapping[str, str]) -> str:
-    """Return the citation of the study that reproduced a claim's paper.
+    """Return the citation of the study of a claim's reproduction.
 
     Args:
         row: a judged claim with a reproduction.

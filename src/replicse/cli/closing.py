@@ -16,7 +16,7 @@ from replicse.spec.tables import OWN
 def print_pages(items: Sequence[str], whole: bool, scale: str) -> None:
     """Print the paths of pages, and of the report of a whole study.
 
-    Pages that do not exist are skipped, for example after a dry run that was requested after `--`.
+    Missing pages are skipped, for example after a dry run with an option after `--`.
 
     Args:
         items: names of items, such as "simcse/table3".

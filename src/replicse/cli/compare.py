@@ -23,7 +23,7 @@ from replicse.printable import columns, several, some
 from replicse.registry.suites import unit_of
 from replicse.spec.config import use_all_plugins
 
-NUMBERS = 42  # characters of a line that the numbers need
+NUMBERS = 42  # width of the numbers in characters
 LISTED = ("beyond spread", "no spread", "missing", "within spread")
 
 
@@ -93,9 +93,9 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
 
 
 def cell_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield a heading and the cells that differ by more than rounding.
+    """Yield a heading and the cells with differences beyond rounding.
 
-    Cells that differ by more than the spread come first.
+    Cells with differences beyond the spread come first.
     """
     listed = [cell for cell in comparison.cells if cell.state in LISTED]
     listed.sort(key=lambda cell: (LISTED.index(cell.state), -abs(cell.spreads or 0)))
@@ -139,7 +139,7 @@ def compare_others(arguments: Namespace, a: str, b: str, markdown: bool = False)
 def score_rows(scores: Mapping[str, ComparedScore]) -> Iterator[list[str]]:
     """Yield the lines of the heading and of each score.
 
-    Scores that differ come first. A long name is on a separate line.
+    Different scores come first. A long name is on a separate line.
 
     Args:
         scores: a dict from metric path to the compared score.

@@ -22,7 +22,7 @@ CHECKSUM = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<checkpoint>best|last)/")
 
 
 class Evidence:
-    """The files that the numbers of a committed study were computed from.
+    """The evaluations and training records of a committed study.
 
     Args:
         study: the study.

@@ -187,7 +187,7 @@ def show_variants(arguments: Namespace, checks: Sequence[str]) -> None:
 
 
 def checks_of(arguments: Namespace) -> tuple[str, ...]:
-    """Return the evaluation variants of the cause that --check selects.
+    """Return the evaluation variants of the cause in --check.
 
     The beginning of a name is enough if it is unique.
 
@@ -231,7 +231,7 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
 
 
 def test_sets(arguments: Namespace) -> Path:
-    """Return the data root, after checking that it contains the test sets.
+    """Return the data root after loading the test sets as a check.
 
     Raises:
         BadInput: if no data root is given, or a test set is missing. This is found before a model is loaded.
@@ -271,7 +271,7 @@ def task_of(metric_path: str) -> str:
 
 
 def facts_of(arguments: Namespace) -> dict[str, Any]:
-    """Return the facts about the user's run that are given, as a dict."""
+    """Return a dict of the given facts about the user's run."""
     facts = {}
     for name in FACTS:
         value = getattr(arguments, name.replace("-", "_"))
@@ -348,7 +348,7 @@ def compared_with(arguments: Namespace) -> PublishedCell:
 
 
 def cell_of(arguments: Namespace) -> PublishedCell:
-    """Return the published cell, or a cell that has only --printed.
+    """Return the published cell, or a cell with only --printed.
 
     Raises:
         BadInput: if neither --item nor --printed is given, both are given, or a value is wrong.

@@ -11,7 +11,7 @@ from replicse.registry.suites import AS_READ, VARIANTS, range_of
 # Maximum difference in points between a variant's score and a number that it explains. It allows for two roundings of
 # an average of rounded scores.
 GIVES = 0.02
-SHOWN_EFFECTS = 2  # maximum number of other people's measurements that are shown for a fact
+SHOWN_EFFECTS = 2  # maximum number of measurements by others to show for a fact, by default
 ORDERED = "What to try, cheapest first:"
 UNORDERED = "No setting that you gave differs from the paper. What to try, cheapest first:"
 # The suites for which there are evaluation variants.
@@ -173,7 +173,7 @@ def gives(score: float | None, found: Diagnosis | None) -> str:
 
 
 def variant_parts(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> Iterator[Sequence[str]]:
-    """Yield the variant that explains the number, then all variants.
+    """Yield the variant with the number, then all variants.
 
     Args:
         scores: a dict from evaluation variant to the scores by task.
@@ -198,7 +198,7 @@ def variant_parts(scores: Mapping[str, Any], task: str, found: Diagnosis | None)
         if name in numbers:
             score = f"{numbers[name]:.2f}"
         if name in numbers and AS_READ in numbers:
-            # Adding 0.0 turns -0.0 into 0.0, so that a rounded zero has no minus sign.
+            # Adding 0.0 turns -0.0 into 0.0, to print zero without a minus sign.
             difference = f"{round(numbers[name] - numbers[AS_READ], 2) + 0.0:+.2f}"
         meaning = VARIANTS.get(name, "the default evaluation")
         if variant["gives"]:

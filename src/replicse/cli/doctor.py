@@ -170,7 +170,7 @@ def _gpu(plan: Study) -> Check:
 
 
 def gpu_build() -> str:
-    """Return the command that replaces a CPU build of torch with a GPU build.
+    """Return the command to replace a CPU build of torch with a GPU build.
 
     `pip install` alone does nothing, because it treats 2.13.0+cpu as equal to 2.13.0. `--force-reinstall` would
     reinstall other packages too.
@@ -230,7 +230,7 @@ def _slurm() -> Check:
 
 
 def _extras(plan: Study) -> Iterator[Check]:
-    """Yield suites of the study that need packages that are not installed."""
+    """Yield suites of the study with missing packages."""
     for name in sorted(current().suites.keys() & set().union(*plan.suites.values())):
         yield from _missing("packages", [to_install(name, plan.scale.suite_options(name))])
 

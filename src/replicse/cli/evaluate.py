@@ -27,7 +27,7 @@ from replicse.spec.config import use_all_plugins
 from replicse.spec.datasets import load_datasets
 from replicse.workspace import workflow_folder
 
-# Patterns of the evaluation sets that each suite uses; the first `*` stands for a task.
+# Patterns of the datasets of each suite; the first `*` stands for a task.
 READ = {"sts": "sts/*/test", "sts-dev": "sts/*/dev", "geometry": "sts/STS-B/*"}
 READ |= dict.fromkeys(("transfer", "transfer-dev"), "transfer/*/*")
 
@@ -98,7 +98,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Evaluate an encoder on one or more suites.
 
-    Each distinct sentence is encoded once. The scores are printed and written to a JSON file.
+    Each distinct sentence is encoded once. The scores are printed and written to a JSON file. The dataset sizes should
+    be equal to the papers', otherwise BadInput is raised.
     """
     from replicse.evaluation.suites import suite
 

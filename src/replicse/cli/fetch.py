@@ -1,4 +1,4 @@
-"""The verb `fetch`: download all files that items need."""
+"""The verb `fetch`: download the files and datasets of items."""
 
 import shutil
 import sys
@@ -63,12 +63,12 @@ def run(arguments: Namespace) -> None:
 
 
 OF_HUB = ("artefact", "part", "encoder", "suite")
-# A function that downloads a file or dataset, or a sentence on how to get it manually.
+# A function to download a file or dataset, or a string on how to get it manually.
 Way = Callable[[], object] | str
 
 
 def way(need: Need, plan: Study) -> Way:
-    """Return a function that downloads a required file or dataset.
+    """Return a function to download a required file or dataset.
 
     Args:
         need: the file or dataset.
@@ -101,7 +101,7 @@ def way(need: Need, plan: Study) -> Way:
 
 
 def _suite_action(suite: str, options: SuiteOptions) -> Way:
-    """Return a function that downloads a suite's datasets, or a sentence."""
+    """Return a function to download a suite's datasets, or a string."""
     if missing := to_install(suite, options):
         return missing
     fetch = getattr(import_module(current().suites[suite].module), "fetch", None)

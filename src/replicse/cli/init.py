@@ -19,7 +19,7 @@ from replicse.spec.papers import PAPER_KEY
 from replicse.workspace import PACKAGE, workflow_folder
 
 SKELETONS = PACKAGE / "skeletons"
-# For each kind of plug-in: how a file refers to it, and a function that returns the existing names.
+# For each kind of plug-in: the use in a file, and a function to get the existing names.
 EXTENSIONS: dict[str, tuple[str, Callable[[], Iterable[str]]]] = {
     "term": ("in a recipe, objective: - term: NAME", TermParameters.known),
     "augmentation": ("in a view, augment: name: NAME", AugmentationParameters.known),
@@ -27,8 +27,8 @@ EXTENSIONS: dict[str, tuple[str, Callable[[], Iterable[str]]]] = {
     "suite": ("in a column, metric_path: NAME/mean_cosine", lambda: (*current().suites, *OTHERS)),
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-# Skeletons are stored without the dot, because git and GitHub would use the dotted files. Code is stored as .txt,
-# because it is not valid Python until the placeholders are replaced.
+# Skeletons are stored without the dot, because git and GitHub would use the dotted files. Code is stored as .txt:
+# it is not valid Python until the placeholders are replaced.
 HIDDEN = {"gitignore": ".gitignore", "github": ".github"}
 
 
@@ -109,7 +109,7 @@ def begin_plugin(kind: str, name: str) -> None:
     module, words = name.replace("-", "_"), [part.capitalize() for part in name.split("-")]
     if iskeyword(module):
         raise BadInput(f'"{name}" is a keyword of Python and cannot name a module; choose another name')
-    # Check everything that could be refused before writing.
+    # Check all names before writing files.
     use_all_plugins()
     used, taken = EXTENSIONS[kind]
     if name in taken():

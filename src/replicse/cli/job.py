@@ -102,6 +102,6 @@ def read_specification(file: Path) -> dict[str, Any]:
 
 
 def results_folder(file: Path, specification: Mapping[str, Any]) -> Path:
-    """Return the results folder that a job specification belongs to."""
+    """Return the results folder of a job specification."""
     depth = 1 + len(Path(specification["stage"], specification["id"]).parts)
     return file.parents[depth - 1]

@@ -69,7 +69,7 @@ def start(threads: int) -> None:
     added = {**dict.fromkeys(THREADS, str(threads)), **QUIET, "PYTHONPATH": str(Path(__file__).parents[2])}
     Path(ADDRESS).unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
-        # Bind here, so that jobs can connect while the server is still importing modules.
+        # Bind here, so that jobs can connect while the server is importing modules.
         try:
             listener.bind(ADDRESS)
         except OSError as error:
@@ -86,7 +86,7 @@ def start(threads: int) -> None:
 
 
 class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
-    """A server that forks for each request."""
+    """A server with a forked process for each request."""
 
     max_children = 1 << 20  # the scheduler limits the number of jobs
 
@@ -109,7 +109,7 @@ class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
 
 
 class ForkedJob(socketserver.BaseRequestHandler):
-    """A forked process that runs a job and sends the exit code."""
+    """A forked process to run a job and send the exit code."""
 
     def handle(self) -> None:
         """Run a job as `python -m replicse` would.
@@ -146,7 +146,7 @@ def _end_with(client: socket.socket) -> None:
 
 
 def _settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that libraries read at import."""
+    """Return the environment variables used by libraries at import."""
     return {name: value for name, value in environment.items() if SETTINGS.fullmatch(name)}
 
 
@@ -219,7 +219,7 @@ def serve(descriptor: int, parent: int, address: str) -> None:
 
 
 def _build_models() -> None:
-    """Build all pydantic models, so that jobs do not build them at first use."""
+    """Build all pydantic models now; by default each job would build them."""
     kinds = [Checked]
     for kind in kinds:
         kind.model_rebuild()

@@ -55,7 +55,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Copy a finished study to reports/studies/NAME, or export it.
 
-    With --crate, a committed study is written as an RO-Crate; with --record, as a source of the record.
+    The default is a copy in reports/studies. With --crate, a committed study is written as an RO-Crate; with --record,
+    as a source of the record.
 
     Raises:
         BadInput: if the study is incomplete or outdated, or was computed from uncommitted code.
@@ -193,7 +194,7 @@ def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
 def made_facts(plan: Study, *made: Records) -> dict[str, Any]:
     """Return the record of a study with commit, versions and hardware.
 
-    Facts that are the same for all results are taken from the results, other facts from this machine. `dirty` is true
+    A fact is used if it is the same for all results; the default is the fact of this machine. `dirty` is true
     if a result was computed from code with uncommitted changes.
 
     Args:

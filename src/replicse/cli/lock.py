@@ -118,7 +118,7 @@ def commit_of(kind: str, name: str, revision: str) -> str:
 
 
 def differences(old: Lock, new: Lock) -> list[str]:
-    """Return a line for each commit that is new, changed or removed.
+    """Return a line for each new, changed or removed commit.
 
     Args:
         old: the lock file before the changes.

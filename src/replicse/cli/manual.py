@@ -28,7 +28,7 @@ from replicse.workspace import packaged
 MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
 # The first names of the API page.
 FIRST = ("load", "evaluate", "train")
-# Further classes that plug-ins use.
+# Further classes for plug-ins.
 GIVEN = (
     "objective.terms.Step",
     "objective.terms.Term",
@@ -109,7 +109,7 @@ def indented(text: str) -> str:
 def formats() -> str:
     """Describe the keys of every kind of file as Markdown.
 
-    Parts that several kinds share come last.
+    Shared parts come last.
     """
     kinds = file_schemas()
     shared: dict[str, Mapping[str, Any]] = {}
@@ -135,7 +135,7 @@ def file_schemas() -> dict[str, dict[str, Any]]:
 
 
 class DescribedKeys(GenerateJsonSchema):
-    """A JSON Schema generator that describes each key.
+    """A JSON Schema generator with descriptions of keys.
 
     The descriptions are the `Attributes` in the docstring of the class.
     """
@@ -204,7 +204,7 @@ def format_default(value: Any) -> str:
 
 
 def kind(value: Mapping[str, Any]) -> str:
-    """Describe the values that a schema allows, with links to shared parts.
+    """Describe the allowed values of a schema, with links to shared parts.
 
     Args:
         value: a JSON Schema.

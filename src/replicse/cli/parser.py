@@ -71,6 +71,6 @@ def _text(action: argparse.Action) -> str:
 
 
 def _example(line: str) -> list[str]:
-    """Wrap an example with backslashes, so that it can be copied."""
+    """Wrap an example with backslashes for a shell."""
     wrapped = _wrapped(line, "      ", WIDTH - 2)
     return [f"{part} \\" for part in wrapped[:-1]] + wrapped[-1:]

@@ -12,7 +12,7 @@ from replicse.compile.summary import PartSummary, Summary, summary_of
 from replicse.judge.verdicts.evidence import detectable_differences, detects
 from replicse.printable import columns, several
 
-RELEASED = "released"  # the target that evaluates the encoders that authors released
+RELEASED = "released"  # the target for the evaluation of released encoders
 FEW_ITEMS = 8  # if there are more items, of several papers, papers are listed instead
 LARGE_RESULTS = 10e9  # bytes of weights above which the totals contain the size
 FEW_LINES = 3  # if there are more lines of remarks, only the number of remarks is printed

@@ -111,7 +111,7 @@ def shows_machine(study: Mapping[str, Any], paths: Paths) -> bool:
 
 
 def surroundings(study: Mapping[str, Any], paths: Paths, folder: Path) -> "Surroundings":
-    """Return the files that a report links to.
+    """Return the files to link in a report.
 
     Args:
         study: the record of the study.

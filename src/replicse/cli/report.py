@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Write the report of a study, and print missing results with reasons.
 
-    With --study NAME, the report of a committed study is written again.
+    The default is the study of the config. If --study is a committed study, the report of that study is written again.
 
     Returns:
         The exit code: 1 if results are missing, else 0.
@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> int:
 
 
 def begun_items(study: Study) -> list[Item]:
-    """Return the items that were started: with an evaluation or failed job.
+    """Return the started items: with an evaluation or a failed job.
 
     If no item was started, all items are returned.
     """

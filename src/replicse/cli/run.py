@@ -41,7 +41,7 @@ from replicse.workspace import packaged
 
 TARGETS = ("all", "released")
 DRY = {"-n", "--dry-run", "--dryrun"}  # Snakemake's options for a dry run
-# A module that runs another module and prints no traceback if Ctrl-C is pressed during imports.
+# A module to run another module, without a traceback if Ctrl-C is pressed during imports.
 QUIET = "replicse.runtime.interrupts"
 
 
@@ -155,7 +155,7 @@ def clean_up(scale: str) -> None:
 
 
 def from_hub(arguments: Namespace) -> str:
-    """Return a notice about encoders of --row that are hub ids, not folders.
+    """Return a notice about encoders of --row with hub ids, not folders.
 
     The user may have misspelt the name of a folder. Empty if there are no hub ids.
     """
@@ -285,7 +285,7 @@ def refuse_read_only(scale: str) -> None:
 def remove_leftovers(scale: str) -> Iterator[str]:
     """Remove temporary files of killed jobs; yield a notice if there are any.
 
-    The caller has locked the folder, so that no other process uses these files.
+    The caller should lock the folder first, so that no other process can use these files.
     """
     paths = Paths(scale)
     started = Process().create_time()
@@ -296,7 +296,7 @@ def remove_leftovers(scale: str) -> Iterator[str]:
 def items_named(
     words: Sequence[str], study_items: Sequence[Item], large: Sequence[Item] = ()
 ) -> list[Item | str]:
-    """Return the items, or targets of the workflow, that are requested.
+    """Return the requested items or targets of the workflow.
 
     Args:
         words: strings such as "simcse/table3", "simcse_table3", "simcse" (all items of a paper), "released" or "all".
@@ -371,7 +371,7 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
         "--scheduler",
         "greedy",
     ]
-    # The job specifications contain everything that changes a result, so comparing modification times is enough.
+    # Changes of results are in the job specifications, so comparing modification times is enough.
     words += ["--rerun-triggers", "mtime"]
     if not Path("Snakefile").is_file():
         words += ["--snakefile", str(packaged("Snakefile"))]

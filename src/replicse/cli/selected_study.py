@@ -1,4 +1,4 @@
-"""Select the study that a verb shows: own results or a committed study."""
+"""Select the study to show: own results or a committed study."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ MOST_CHARACTERS = 60  # maximum length of a config value in an error message
 
 @dataclass(frozen=True)
 class SelectedStudy:
-    """The measurements that a verb shows.
+    """The measurements of the selected study.
 
     Attributes:
         measurements: the measurements of a study.
@@ -44,7 +44,7 @@ class SelectedStudy:
 
     @property
     def folder(self) -> str:
-        """Return the folder that contains the results."""
+        """Return the folder of the results."""
         return self.measurements.paths.results
 
     def announce(self, as_json: bool) -> None:

@@ -25,6 +25,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Print the table of an item with differences to the paper.
 
+    By default all columns are shown that fit on the screen.
+
     Args:
         arguments: the parsed arguments; `item` is paper/item, `columns` an optional list of column ids.
     """

@@ -39,7 +39,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Check config, papers and scales, or a crate.
 
-    Every paper is compiled at every scale. With a crate, the scores are computed again from the pairs.
+    By default, every paper is compiled at every scale. If a crate is given, the scores are computed again from the
+    pairs and should be equal.
 
     Raises:
         BadInput: if a file contains a mistake; the message contains file, key and value.
@@ -105,7 +106,7 @@ def count_study(study: Study, papers: Collection[str] | None) -> dict[str, int]:
 
 
 def check_configs(arguments: Namespace, papers: Mapping[str, Paper]) -> None:
-    """Check each config file, so that an error names the file.
+    """Check each config file, to get errors with the right file name.
 
     Args:
         arguments: the parsed arguments with the list of files.

@@ -26,7 +26,7 @@ from replicse.show.content.differences import p_text
 from replicse.show.content.numbers import effect_text
 
 DECIDED = ("for", "against", "supported", "contradicted")
-MOST_COLUMNS = 10_000  # a width that avoids wrapping, because these lines are shortened later
+MOST_COLUMNS = 10_000  # wide enough to avoid wrapping; these lines are shortened later
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -39,7 +39,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Print how a cell was computed and judged.
 
-    The explanation contains the place in the paper, values by seed, verdict, variants, claims, audit and runs.
+    The explanation contains the place in the paper, values by seed, verdict, variants, claims, audit and runs. By
+    default it is shortened to one screen.
     """
     shown = selected_study(arguments, item_of(arguments.cell))
     shown.announce(arguments.json)
@@ -55,7 +56,7 @@ def run(arguments: Namespace) -> None:
 def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]], dict[str, Any]]:
     """Return the explanation of a cell as text and as data.
 
-    Claims of papers that are not in the study are skipped.
+    Claims of papers outside the study are skipped.
 
     Args:
         shown: the selected study.
@@ -93,7 +94,7 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
 
 
 def commit_text(measurements: Measurements, files: Sequence[str]) -> str:
-    """Return the commit of the code that computed a cell.
+    """Return the commit of the code used for a cell.
 
     Args:
         measurements: the measurements of the study.

@@ -1,4 +1,4 @@
-"""The stage that copies a released encoder into a folder."""
+"""The stage `backbone`: copy a released encoder into a folder."""
 
 from argparse import Namespace
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The stage that counts dataset sizes and parameters."""
+"""The stage `count`: count dataset sizes and parameters."""
 
 from argparse import Namespace
 from typing import Any

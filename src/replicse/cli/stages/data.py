@@ -1,4 +1,4 @@
-"""The stage that prepares the data root and records its files."""
+"""The stage `data`: prepare the data root and record the files."""
 
 import os
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""The stage that evaluates an encoder of a study."""
+"""The stage `evaluate`: evaluate an encoder of a study."""
 
 import logging
 from argparse import Namespace
@@ -22,7 +22,7 @@ class EvaluationJob(EvaluationRequest, Payload):
 def evaluate(job: EvaluationJob, arguments: Namespace) -> None:
     """Evaluate an encoder of a study and write the scores.
 
-    If a suite fails, the reason is written instead, so that other suites and items are not affected.
+    If a suite fails, the reason is written instead. Other suites and items are not affected.
     """
     evaluate_and_write(job, arguments)
 

@@ -1,4 +1,4 @@
-"""The stage that draws the figure of one item."""
+"""The stage `figures`: draw the figure of one item."""
 
 from argparse import Namespace
 

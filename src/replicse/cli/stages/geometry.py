@@ -1,4 +1,4 @@
-"""The stage that measures alignment and uniformity of checkpoints."""
+"""The stage `geometry`: measure alignment and uniformity of checkpoints."""
 
 import logging
 from argparse import Namespace

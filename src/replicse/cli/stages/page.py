@@ -1,4 +1,4 @@
-"""The stage that writes the page of one item."""
+"""The stage `page`: write the page of one item."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The stage that tokenises one column of a corpus."""
+"""The stage `store`: tokenise one column of a corpus."""
 
 from argparse import Namespace
 from pathlib import Path

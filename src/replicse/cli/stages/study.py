@@ -1,4 +1,4 @@
-"""The stage that writes the config and the record of a study."""
+"""The stage `study`: write the config and the record of a study."""
 
 from argparse import Namespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The stage that judges and tabulates one item."""
+"""The stage `tabulate`: judge and tabulate one item."""
 
 import logging
 from argparse import Namespace

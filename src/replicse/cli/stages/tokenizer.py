@@ -1,4 +1,4 @@
-"""The stage that trains a tokenizer, or builds one from a vocabulary."""
+"""The stage `tokenizer`: train a tokenizer, or use a vocabulary."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from replicse.files import below, write_text
 
 
 class TokenizerJob(Payload):
-    """A tokenizer that is trained on a corpus.
+    """A tokenizer to train on a corpus.
 
     Attributes:
         name: the name of the tokenizer. Default: empty.
@@ -30,7 +30,7 @@ class TokenizerJob(Payload):
 
 
 class VocabularyJob(Payload):
-    """A tokenizer that is built from a vocabulary file.
+    """A tokenizer to build from a vocabulary file.
 
     Attributes:
         name: the name of the tokenizer. Default: empty.

@@ -1,4 +1,4 @@
-"""The stage that trains a run."""
+"""The stage `train`: train a run."""
 
 import logging
 from argparse import Namespace
