@@ -25,12 +25,12 @@ def test_a_number_is_read_from_a_results_file(capsys, tmp_path):
     file = tmp_path / "r.json"
     file.write_text(json.dumps({"STS12": {"all": {"spearman": {"all": 0.66}}}}))
     cell = "simcse/table5/unsup-simcse-bert-base/STS12"
-    assert "66 next to 68.40" in said(capsys, "--results", str(file), "--item", cell)
+    assert "66, printed 68.40" in said(capsys, "--results", str(file), "--item", cell)
     problem = said(capsys, "--results", str(file), "--item", UNSUP, code=2)
     assert (
         "sts/avg needs sts/STS13/all" in problem and "; the file has only the scores sts/STS12/all" in problem
     )
-    assert "leave out the one" in said(capsys, "66", "--results", str(file), "--item", cell, code=2)
+    assert "remove the number" in said(capsys, "66", "--results", str(file), "--item", cell, code=2)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_a_check_scores_the_variants_of_its_cause_and_says_which_gives_a_number(
     assert "your number" in found["variants"]["first-last"]["gives"]
     assert found["variants"]["as-read"]["gives"] == ""
     text = said(capsys, f"{mine:.2f}", *item, "--all")
-    assert f"gives {mine:.4g} to rounding, which is an answer" in text
+    assert f"gives {mine:.4g} after rounding, which explains your number" in text
     assert "test: the variants above: cls, cls-head, mean, last2" in text and " -0.00 " not in text
 
 

@@ -40,10 +40,12 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
         record = {**read_json(evaluated), "provenance": clean}
         write_json(evaluated, record)
     write_json(evaluated, {**record, "provenance": {}})
-    with pytest.raises(BadInput, match=f"{evaluated}: no record of what made it; delete it and run"):
+    with pytest.raises(BadInput, match=f"{evaluated}: no record of the code; delete it and run"):
         run(keep_verb, *keep)
     write_json(evaluated, {**record, "provenance": {**clean, "dirty": True}})
-    with pytest.raises(BadInput, match=f"{evaluated}: made with uncommitted changes to commit 0123456789ab"):
+    with pytest.raises(
+        BadInput, match=f"{evaluated}: computed with uncommitted changes to commit 0123456789ab"
+    ):
         run(keep_verb, *keep)
     write_json(evaluated, record)
     assert not (tmp_path / "reports").exists(), "nothing is written before it is known that all can be kept"

@@ -65,7 +65,7 @@ def test_every_verb_that_reads_shows_a_committed_study(kept, capsys, verb, asked
     words = [*verb, *asked, "--workflow", str(ROOT / "workflow")]
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
-    falls_back = "shown is the committed study mine (reports/studies/mine)" in lines[0]
+    falls_back = "showing the committed study mine (reports/studies/mine)" in lines[0]
     assert falls_back == (asked[0] == "--scale") and len(lines) > 3
     assert main([*words, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -101,7 +101,7 @@ def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, capl
         assert main([*verb.split(), *more]) == 0
         first, *lines = capsys.readouterr().out.splitlines()
         assert first.startswith(
-            "shown with the config of the run, results/compact/config.json; --config config.yaml "
+            "using the config of the run, results/compact/config.json; add --config config.yaml "
         )
         assert any("44.5" in line or "2 of 2  evaluations" in line or "8 of 8" in line for line in lines), (
             lines

@@ -186,9 +186,9 @@ def ended_process():
 
 def test_a_whole_study_has_nothing_incomplete(study, capsys, caplog, monkeypatch):
     assert main(["report", *STUDY]) == 0
-    assert "no evaluation of the 2 items is missing" in capsys.readouterr().out
+    assert "2 items complete" in capsys.readouterr().out
     # No log names a figure without any run; its item is listed as incomplete.
     item = ItemResult.read("results/micro/partial/items/repro/figure1.json")
     monkeypatch.setattr("replicse.cli.report.draw_item", draw_item)
     draw_if_possible(item.model_copy(update={"cells": ()}), Path("nothing.svg"))
-    assert not Path("nothing.svg").exists() and "is not drawn" not in caplog.text
+    assert not Path("nothing.svg").exists() and "cannot be drawn" not in caplog.text

@@ -32,7 +32,7 @@ def test_nothing_in_a_workspace_is_overwritten(workspace, capsys):
     assert workflow_folder() == packaged("workflow")
     (workspace / "README.md").write_text("mine")
     assert main(["init"]) == 2
-    assert "README.md: is there already" in capsys.readouterr().err
+    assert "README.md: exists already" in capsys.readouterr().err
     assert (workspace / "README.md").read_text() == "mine"
     (workspace / "config.yaml").unlink()
     assert main(["init", "paper", "mine"]) == 0
@@ -79,7 +79,7 @@ def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests
     for kind in KINDS:
         assert main(["init", kind, f"my-{kind}"]) == 0
         told = capsys.readouterr().out
-        assert "among plugins" not in told
+        assert "to plugins in" not in told
         runpy.run_path(f"tests/test_my_{kind}.py")["test_by_hand"]()
     use_plugins(["plugins/my_suite.py"])
     assert is_metric(told.split("metric_path: ")[1].strip())
@@ -124,7 +124,7 @@ def test_without_a_name_the_papers_of_the_folder_are_meant(workspace, capsys, mo
     words = []
     monkeypatch.setattr("replicse.cli.run.exit_code", lambda line, *_: words.append(line) or 0)
     assert main(["run", "-n"]) == main(["run", "-n", "all"]) == main(["run", "-n", "mine/table1"]) == 0
-    assert "papers of this folder: mine; replicse run all" in capsys.readouterr().err
+    assert "only papers of this folder: mine; replicse run all" in capsys.readouterr().err
     assert 'papers={"mine": "all"}' in words[0] and words[1][-1] == "all" and "--config" not in words[1]
     assert 'papers={"mine": "all"}' in words[2], (
         "the record of a named run is about the papers of the folder too"
@@ -143,33 +143,33 @@ def test_a_key_of_the_command_line_may_have_dots_and_an_absent_root_is_told(work
 
 def test_an_extension_that_cannot_be_begun(workspace, capsys):
     assert main(["init", "term", "mine"]) == 0 and main(["init", "suite", "mine"]) == 2
-    assert "plugins/mine.py: is there already" in capsys.readouterr().err
+    assert "plugins/mine.py: exists already" in capsys.readouterr().err
     for file in ("plugins/mine.py", "tests/test_mine.py"):
         (workspace / file).rename(workspace / file.replace("mine", "ours"))
     (workspace / "config.yaml").write_text("plugins:\n- plugins/ours.py\n")
     assert main(["init", "term", "mine"]) == 2
-    told = 'the term "mine" is there already; choose another name'
+    told = 'the term "mine" exists already; choose another name'
     assert told in capsys.readouterr().err and not (workspace / "plugins" / "mine.py").exists()
     (workspace / "plugins" / "ours.py").rename(workspace / "plugins" / "mine.py")
     (workspace / "config.yaml").write_text("plugins:\n- plugins/mine.py\n")
     assert main(["init", "term", "other"]) == 0
-    told = "next: plugins/other.py among plugins of config.yaml; pip install pytest, then"
+    told = "next: add plugins/other.py to plugins in config.yaml; pip install pytest, then"
     assert told in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "told"),
     [
-        ("paper", "Mine", '"Mine" is no name of a paper; use small letters and digits only'),
+        ("paper", "Mine", '"Mine" is not a valid key of a paper; use only lower-case letters'),
         ("paper", "simcse", '"simcse" is a paper of the package; choose another key'),
-        ("term", "class", '"class" is a word of Python\'s own'),
-        ("term", "My_term", '"My_term" is no name of a term; use small letters'),
+        ("term", "class", '"class" is a keyword of Python'),
+        ("term", "My_term", '"My_term" is not a valid name of a term; use lower-case letters'),
         ("term", "json", "plugins/json.py: a Python module json already exists"),
-        ("term", "infonce", 'the term "infonce" is there already; choose another name'),
-        ("augmentation", "crop", 'the augmentation "crop" is there already'),
-        ("pooling", "cls", 'the pooling "cls" is there already'),
-        ("suite", "sts", 'the suite "sts" is there already'),
-        ("suite", "data", 'the suite "data" is there already'),
+        ("term", "infonce", 'the term "infonce" exists already; choose another name'),
+        ("augmentation", "crop", 'the augmentation "crop" exists already'),
+        ("pooling", "cls", 'the pooling "cls" exists already'),
+        ("suite", "sts", 'the suite "sts" exists already'),
+        ("suite", "data", 'the suite "data" exists already'),
     ],
 )
 def test_nothing_is_begun_under_a_name_that_is_none_or_taken(workspace, capsys, kind, name, told):

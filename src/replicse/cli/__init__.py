@@ -20,64 +20,78 @@ from replicse.printable import columns
 from replicse.runtime.forking import INTERRUPTED
 from replicse.runtime.progress import CLEARED, heartbeat
 
-# Errors of a disk that is full or read-only.
+# Error numbers of full or read-only disks.
 NOT_WRITTEN = (*FULL, errno.EROFS, errno.EACCES, errno.EPERM)
 
-# Help by group and verb; a verb is a module of replicse.cli.
+# Help texts by group and verb; each verb is a module of replicse.cli.
 GROUPS = {
     "every day": {
         "plan": "list items, runs and hours",
-        "run": "run items, or all of the study",
-        "status": "say what is done and what runs",
-        "show": "print one item with its deltas",
-        "why": "tell the story of one cell",
-        "doctor": "say what this machine lacks",
+        "run": "run items or the whole study",
+        "status": "show progress and failed jobs",
+        "show": "print the table of one item",
+        "why": "explain one cell",
+        "doctor": "check this machine for a study",
     },
-    "look": {
-        "claims": "test what the papers state, on their numbers and on ours",
-        "audit": "check the papers' own arithmetic; nothing is run",
-        "adjudicate": "say which difference of protocol explains a gap",
-        "diagnose": "say what explains a number that is not the printed one",
+    "analyse": {
+        "claims": "test the papers' claims on their numbers and on ours",
+        "audit": "check published numbers against each other; nothing is run",
+        "adjudicate": "find the difference in protocol that explains a gap",
+        "diagnose": "find out why your number differs from a published number",
         "evaluate": "evaluate any encoder folder or hub id on suites",
         "compare": "compare two results folders of the same runs",
     },
     "write and set up": {
-        "report": "report what there is of a study, or write a committed one again",
-        "keep": "commit a study that has run, or write a committed one as a crate",
-        "init": "begin a workspace, or in one a paper, term, pooling or suite",
-        "fetch": "download all that items need, or pin its commits",
-        "benchmark": "measure this machine; plan then says hours from it",
+        "report": "write the report of a study, complete or not",
+        "keep": "copy a finished study to reports/studies, or export it",
+        "init": "create a workspace, a paper or a plug-in",
+        "fetch": "download data and models of items, or pin their commits",
+        "benchmark": "measure this machine, so that plan can estimate hours",
         "validate": "check config, papers and scales",
     },
 }
 EVERYDAY = next(iter(GROUPS))
-# Examples of the everyday verbs in the help.
+# Example arguments of everyday verbs in the help.
 EXAMPLES = {
     "run": " simcse/table3",
     "show": " simcse/table3",
     "why": " simcse/table3/p0.1/stsb-dev",
     "doctor": " --scale paper",
 }
-# Verbs that the workflow calls; they are not in the help.
-INTERNAL = {"job": "do one job of the workflow"}
+# Verbs for the workflow, not listed in the help.
+INTERNAL = {"job": "run one job of the workflow"}
 VERBS = {verb: about for group in GROUPS.values() for verb, about in group.items()}
-ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
+ABOUT = "Re-run sentence-embedding papers and compare the numbers with the papers'."
 USAGE = "options: replicse VERB --help; docs: replicse help; 0 ok, 1 failed, 2 bad input"
 
 
 def help_text(groups: Iterable[str]) -> str:
-    """Return the help of the verbs in some groups."""
+    """Return the help of the verbs in some groups.
+
+    Args:
+        groups: names of groups, such as "every day".
+    """
     lines: list[str | tuple[str, str]] = [ABOUT]
     for group in groups:
-        verbs = GROUPS[group].items()
-        every_day = [(f"  replicse {verb}{EXAMPLES.get(verb, '')}", about) for verb, about in verbs]
-        rows = every_day if group == EVERYDAY else [(f"  {verb}", about) for verb, about in verbs]
+        rows: list[tuple[str, str]] = []
+        for verb, about in GROUPS[group].items():
+            if group == EVERYDAY:
+                rows.append((f"  replicse {verb}{EXAMPLES.get(verb, '')}", about))
+            else:
+                rows.append((f"  {verb}", about))
         lines += [f"{group}:", *columns(rows, width=shutil.get_terminal_size().columns)]
     return "\n".join(map(str, lines))
 
 
 def without_verb(words: Sequence[str]) -> int:
-    """Handle a command without a verb: help, version, nearest verb."""
+    """Handle a command without a known verb: help, version or a mistake.
+
+    Args:
+        words: the command-line arguments.
+
+    Returns:
+        The exit code: 2 if the verb is unknown, else 0.
+    """
     if not words:
         print(help_text([EVERYDAY]), "all verbs: replicse --help", sep="\n")
     elif words[0] in ("-h", "--help"):
@@ -95,9 +109,13 @@ def without_verb(words: Sequence[str]) -> int:
 
 
 def print_documentation(names: Sequence[str]) -> None:
-    """Print pages of the documentation, or their list.
+    """Print pages of the documentation, or the list of pages.
 
-    BadInput names the nearest page.
+    Args:
+        names: names of pages; if empty, the list is printed.
+
+    Raises:
+        BadInput: if there is no such page; the message contains the nearest name.
     """
     from replicse.cli.manual import find_pages, read_page
 
@@ -105,16 +123,20 @@ def print_documentation(names: Sequence[str]) -> None:
         print(*map(read_page, names), sep="\n", end="")
         return
     about = (
-        "a page of the documentation: replicse help PAGE; formats has the keys of all files, api what Python code may"
-        " use, cli the help of every verb, method-in-twenty-lines a file of each kind"
+        "documentation: replicse help PAGE; formats lists the keys of all files, api the Python interface, cli the help"
+        " of every verb, method-in-twenty-lines a file of each kind"
     )
     print(*wrapped([about, f"pages: {', '.join(find_pages())}"]), sep="\n")
 
 
 def verb_parser(verb: str) -> Parser:
-    """Return the parser of a verb with its arguments.
+    """Create the argument parser of a verb.
 
-    Parsed arguments contain the function that runs it.
+    Args:
+        verb: the name of the verb, such as "plan".
+
+    Returns:
+        The parser; parsed arguments contain the verb's function as `run`.
     """
     about = (VERBS | INTERNAL)[verb]
     description = f"{about[0].upper()}{about[1:]}."
@@ -127,12 +149,13 @@ def verb_parser(verb: str) -> Parser:
 
 
 def set_up_output() -> None:
-    """Log to stderr, and make all text printable."""
+    """Log to stderr, and escape unsupported characters."""
     # A stream is None if the caller closed it, as with `>&-`.
-    sys.stdout, sys.stderr = (each or io.StringIO() for each in (sys.stdout, sys.stderr))
+    sys.stdout = sys.stdout or io.StringIO()
+    sys.stderr = sys.stderr or io.StringIO()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal or a pipe that knows no Greek letter
+            stream.reconfigure(errors="backslashreplace")  # the encoding may have no Greek letters
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO,
@@ -143,7 +166,11 @@ def set_up_output() -> None:
 
 
 def answered(words: Sequence[str]) -> int:
-    """Run the requested command and return the exit code."""
+    """Run the requested command and return the exit code.
+
+    Args:
+        words: the command-line arguments. Arguments of `run` after a lone `--` are options of Snakemake.
+    """
     if not words or words[0] not in VERBS | INTERNAL:
         return without_verb(words)
     parser = verb_parser(words[0])
@@ -161,15 +188,22 @@ def answered(words: Sequence[str]) -> int:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a verb and return the exit code."""
-    # Collecting garbage takes 0.1 s of a plan's 0.7, because most imported objects stay alive. pydantic's plug-ins, for
-    # which it would scan the installed packages, are not used.
+    """Run the command line and return the exit code.
+
+    Args:
+        words: the arguments. Default: the arguments of the process.
+
+    Returns:
+        0 (success), 1 (failed), 2 (bad input) or 130 (interrupted).
+    """
+    # Garbage collection would take 0.1 s of the 0.7 s of `plan`, because most imported objects stay alive. pydantic
+    # would scan all installed packages for plug-ins, which are not used here.
     gc.set_threshold(400_000, 20, 50)
     atexit.register(gc.freeze)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     words = list(sys.argv[1:] if words is None else words)
     set_up_output()
-    if words[:1] == ["job"]:  # treat SIGTERM as Ctrl-C, so that the log shows no error
+    if words[:1] == ["job"]:  # handle SIGTERM like Ctrl-C, without a traceback in the log
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     program = " ".join(["replicse", *words[:1]])
     try:
@@ -184,7 +218,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print_error(f"{program}: {error}")
         return 1
     except BrokenPipeError:
-        # The reader is gone, as in `replicse show ITEM | head`; otherwise Python would complain at exit.
+        # The reader has exited, as in `replicse show ITEM | head`. Without this, Python prints an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -193,18 +227,22 @@ def main(words: Sequence[str] | None = None) -> int:
     except (MemoryError, RuntimeError, ImportError) as error:
         if not is_out_of_memory(error):
             raise
-        remedy = "free some, or give the job more (mem_mb of its rule, ulimit -v)"
+        remedy = "free memory, or raise the limit of the job (mem_mb of the rule, ulimit -v)"
         print_error(f"{program}: not enough memory ({one_line(error)}); {remedy}")
         return 1
     except OSError as error:
         if error.strerror is None:
             raise
-        place, full = error.filename or "a file", error.errno in NOT_WRITTEN
-        problem = (
-            not_written(place, error) if full else f"{place}: {error.strerror}; put it right and start again"
-        )
-        print_error(f"{program}: {problem}")
+        print_error(f"{program}: {describe_file_error(error)}")
         return 1
+
+
+def describe_file_error(error: OSError) -> str:
+    """Return an error message for a file that cannot be read or written."""
+    place = error.filename or "a file"
+    if error.errno in NOT_WRITTEN:
+        return not_written(place, error)
+    return f"{place}: {error.strerror}; fix this and start again"
 
 
 if __name__ == "__main__":

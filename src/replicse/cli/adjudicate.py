@@ -1,9 +1,10 @@
-"""The verb `adjudicate`: which difference in protocol explains a gap."""
+"""The verb `adjudicate`: find the protocol difference behind a gap."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +38,16 @@ from replicse.spec.printed import parse_number
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse adjudicate repro/table4")
-    parser.add_argument(
-        "item", nargs="?", help="a paper or paper/item; default: all that the config adjudicates"
-    )
+    parser.add_argument("item", nargs="?", help="a paper or paper/item; default: adjudicate of the config")
     add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> None:
-    """Print the gap that each protocol of an item explains."""
+    """Print how much of a gap each protocol variant explains.
+
+    Args:
+        arguments: the parsed arguments; `item` is a paper or paper/item, or None for all items of the config.
+    """
     named: list[str] = []
     if arguments.item is not None:
         shown, named = selected_items(arguments, arguments.item)
@@ -57,19 +60,20 @@ def run(arguments: Namespace) -> None:
         config = plan.config.model_copy(update={"adjudicate": tuple(named)})
         plan = load_or_compile(config, plan.workflow, only=named[0] if len(named) == 1 else "")
         measurements = Measurements(plan, JobStates(plan))
-    asked_for = [item for item in items_with_variants(plan) if not named or item in named]
-    results = {result.item: result for result in results_of(asked_for, measurements)}
-    rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]
+    items = [item for item in items_with_variants(plan) if not named or item in named]
+    results: dict[str, ItemResult] = {}
+    rows: list[Explained] = []
+    for result in results_of(items, measurements):
+        results[result.item] = result
+        rows += adjudicate(plan.papers, result)
     if arguments.json:
         variants = [variant_facts(row, plan) for row in rows]
         document = {"scale": plan.scale.name, "study": shown.folder, "variants": variants}
         print_json(document, share="1", n_seeds="count")
         return
     if not rows:
-        papers = dict.fromkeys(item.partition("/")[0] for item in named or plan.items)
-        files = " or ".join(str(plan.papers[paper].folder / "protocols.yaml") for paper in papers)
-        where = f"was run in {shown.folder}" if committed else f"is in {files}"
-        print(f"no variant of {arguments.item or 'an item'} {where}")
+        place = f"was run in {shown.folder}" if committed else f"is in {protocol_files(named, plan)}"
+        print(f"no variant of {arguments.item or 'an item'} {place}")
         return
     from replicse.show.formats.terminal import page_text
     from replicse.show.pages.adjudication import adjudication_page, headline
@@ -83,60 +87,91 @@ def run(arguments: Namespace) -> None:
     page = adjudication_page(judged)
     if arguments.all and page:
         print(page_text(page, room(), coloured()))
-        print("\n".join(f"not all is run: {run_text(name)}" for name in absent))
+        print("\n".join(f"incomplete: {run_text(name)}" for name in absent))
         return
     ran = sum(row.effect is not None for row in rows)
-    cells = by_cell([row for part in judged.adjudication for row in part.shown])
+    cells = by_cell(chain.from_iterable(part.shown for part in judged.adjudication))
     head = [
         f"scale {plan.scale.name}: {several(len(results), 'item')}, {ran} of {several(len(rows), 'variant')} run",
         headline(judged),
     ]
     if absent:
-        head += [f"not all is run, of {several(len(absent), 'item')}; the first:", run_text(absent[0])]
+        head += [f"incomplete: {several(len(absent), 'item')}; to run the first:", run_text(absent[0])]
     parts = (cell_lines(cell, results[cell[0].item]) for cell in cells)
     print("\n".join(on_a_screen(arguments, filter(None, head), parts, "cell", short=True)))
 
 
+def protocol_files(items: Sequence[str], plan: Study) -> str:
+    """Return the protocols.yaml files of the papers of some items.
+
+    Args:
+        items: names of items; if empty, all items of the study.
+        plan: the study.
+    """
+    files: dict[str, None] = {}
+    for item in items or plan.items:
+        paper = plan.papers[item.partition("/")[0]]
+        files[str(paper.folder / "protocols.yaml")] = None
+    return " or ".join(files)
+
+
 def run_text(item: str) -> str:
-    """Return the command that runs an item with its variants."""
+    """Return the command to run an item with all protocol variants."""
     return f"replicse run {item} --config 'adjudicate=[{item}]'"
 
 
 def by_cell(rows: Iterable[Explained]) -> list[list[Explained]]:
-    """Group variants by cell.
+    """Group variants by cell, best explanations first.
 
-    Explained cells, and in each the strongest variant, come first.
+    Args:
+        rows: the variants of all cells.
+
+    Returns:
+        A list of the variants of each cell. Cells and the variants of a cell are sorted by `explained_first`.
     """
     cells: dict[CellId, list[Explained]] = {}
     for row in rows:
         cells.setdefault(row.cell, []).append(row)
-    ordered = (sorted(each, key=explained_first) for each in cells.values())
-    return sorted(ordered, key=lambda each: explained_first(each[0]))
+    for variants in cells.values():
+        variants.sort(key=explained_first)
+    return sorted(cells.values(), key=lambda variants: explained_first(variants[0]))
 
 
 def explained_first(row: Explained) -> tuple[object, ...]:
-    """Return a sort key: the outcome, then the sizes of share, gap and effect."""
+    """Return a sort key for variants: outcome, share, gap and effect.
+
+    Variants with an explanation come first; larger absolute values come before smaller ones.
+    """
     outcomes = ["explains", "in part", "undetermined", "no"]
     rank = outcomes.index(row.outcome) if row.outcome in outcomes else len(outcomes)
     return rank, row.effect is None, -abs(row.share or 0.0), -abs(row.gap or 0.0), -abs(row.effect or 0.0)
 
 
 def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
-    """Format a cell's gap and the strongest variant in two lines."""
+    """Format a cell's gap and the strongest variant in two lines.
+
+    Args:
+        cell: the variants of the cell, strongest first.
+        item: the result of the item that contains the cell.
+
+    Returns:
+        Two lines, shortened to the width of the terminal.
+    """
     first, *others = cell
     signed_text = partial(signed, rounding=finest_rounding((first.reported, first.reported_other)))
     against = f"{first.reported_other} in {first.other_paper}" if first.other else "ours as described"
-    gap = "no gap is known" if first.gap is None else f"gap {signed_text(first.gap)}"
-    name = str(first.cell) if sum(each.id == first.column for each in item.columns) > 1 else first.cell.short
-    effect = effect_text(first.paired, signed_text) if first.paired else "not run"
-    share = "" if first.share is None else f"{first.share:.0%} of the gap"
-    said = ", ".join(filter(None, [effect, share, first.note or first.outcome]))
-    more = f"; {several(len(others), 'other variant')}" if others else ""
-    lines = (
-        f"{name}: {gap} ({first.reported or 'nothing'} in {item.paper}, {against})",
-        f"  {item.variants.get(first.protocol, first.protocol)}: {said}{more}",
-    )
-    return [shortened(line, room()) for line in lines]
+    gap = "gap unknown" if first.gap is None else f"gap {signed_text(first.gap)}"
+    has_metrics = [column.id for column in item.columns].count(first.column) > 1
+    name = str(first.cell) if has_metrics else first.cell.short
+    parts = [effect_text(first.paired, signed_text) if first.paired else "not run"]
+    if first.share is not None:
+        parts.append(f"{first.share:.0%} of the gap")
+    parts.append(first.note or first.outcome)
+    variant = f"  {item.variants.get(first.protocol, first.protocol)}: {', '.join(filter(None, parts))}"
+    if others:
+        variant += f"; {several(len(others), 'other variant')}"
+    heading = f"{name}: {gap} ({first.reported or 'no number'} in {item.paper}, {against})"
+    return [shortened(heading, room()), shortened(variant, room())]
 
 
 def variant_facts(row: Explained, plan: Study) -> dict[str, Any]:

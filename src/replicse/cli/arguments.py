@@ -1,4 +1,4 @@
-"""Arguments that several verbs share, and the study that they select."""
+"""Shared arguments of several verbs, and the selected study."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -24,29 +24,32 @@ MOST_SEEDS = 1000
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
-    """Add the arguments that select a study."""
+    """Add the arguments to select a study: --config, --scale, --seeds, ...
+
+    Args:
+        parser: the parser of a verb.
+        example: an example command for the help.
+    """
     parser.epilog = f"example:\n  {example}"
     parser.add_argument(
         "--config", "--configfile", action="append", default=[], metavar="FILE",
         help="YAML merged over config.yaml, or KEY=VALUE; repeatable",
     )  # fmt: skip
     add_study_argument(parser)
-    parser.add_argument("--scale", help="instead of the config's")
-    parser.add_argument(
-        "--seeds", type=int, metavar="N", help="so many seeds, from 0, instead of the config's"
-    )
+    parser.add_argument("--scale", help="override the config's scale")
+    parser.add_argument("--seeds", type=int, metavar="N", help="use seeds 0 to N-1 instead of the config's")
     add_workflow_argument(parser)
-    parser.add_argument("--json", action="store_true", help="everything, for a program")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def add_study_argument(parser: ArgumentParser) -> None:
-    """Add --study, which names an existing study; `study_file` reads it."""
-    text = "a committed study, or the folder or config.json of one that was begun"
+    """Add the option --study, the value of which `study_file` uses."""
+    text = "a committed study, or the folder or config.json of your own study"
     parser.add_argument("--study", help=text)
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
-    """Add --workflow, the folder of papers and scales."""
+    """Add the option --workflow for the folder of papers and scales."""
     parser.add_argument(
         "--workflow",
         type=Path,
@@ -57,15 +60,16 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
 
 
 def add_items_argument(parser: ArgumentParser) -> None:
-    """Add the items to select; `chosen_config` reads them."""
-    text = "paper/item or paper; default: all of the config, or your own"
+    """Add the argument for the items to select, which `chosen_config` uses."""
+    text = "paper/item or paper; default: your own papers, else all of the config"
     parser.add_argument("items", nargs="*", metavar="ITEM", help=text)
 
 
 def study_file(name: str) -> Path:
     """Return the config file of a study.
 
-    `name` is the file, its folder or a committed study's name.
+    Args:
+        name: the config file, the folder that contains the file, or the name of a committed study.
     """
     file = Path(name)
     named = bool(file.suffix) and not file.is_dir()
@@ -73,21 +77,28 @@ def study_file(name: str) -> Path:
 
 
 def check_here(record: Path, paths: Paths) -> None:
-    """Raise BadInput if a study was run in another folder."""
+    """Raise BadInput if a study was run in another folder.
+
+    Args:
+        record: the config file in the results folder of the study.
+        paths: the paths of the study if it is run in this folder.
+    """
     was_run = record.name == CONFIG and record.with_name(DATA).exists()
     if was_run and record.resolve() != Path(paths.config).resolve():
-        raise BadInput(f"{record}: not {paths.config} of this folder; start replicse where the study was run")
+        raise BadInput(
+            f"{record}: not {paths.config} of this folder; go to the folder where the study was run"
+        )
 
 
 def chosen_config(arguments: Namespace, own: bool = False) -> tuple[dict[str, Any], str]:
     """Load the selected config.
 
     Args:
-        arguments: The parsed arguments.
-        own: Whether the default is the papers of this folder alone instead of all papers.
+        arguments: the parsed arguments.
+        own: whether to use only the papers of this folder by default, if it has any. Default: False, all papers.
 
     Returns:
-        The config, and the file to name in errors about it.
+        The config as a dict, and the file that error messages should name.
     """
     files, settings = config_layers(arguments)
     config = read_config(files, arguments.scale, arguments.seeds, settings)
@@ -96,7 +107,15 @@ def chosen_config(arguments: Namespace, own: bool = False) -> tuple[dict[str, An
 
 
 def asked(config: dict[str, Any], arguments: Namespace) -> dict[str, Any]:
-    """Restrict a config to the items of the command line, if there are any."""
+    """Restrict a config to the items of the command line, if any are given.
+
+    Args:
+        config: a dict with the settings of the config.
+        arguments: the parsed arguments; `items` is a list such as ["simcse/table3"].
+
+    Returns:
+        A new dict with other `papers`, or the same dict if the list is empty.
+    """
     items = getattr(arguments, "items", None)
     return {**config, "papers": by_paper(items)} if items else config
 
@@ -104,7 +123,12 @@ def asked(config: dict[str, Any], arguments: Namespace) -> dict[str, Any]:
 def own_papers(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
     """Return the papers of this folder as a config.
 
-    Return {} if there are none, or if other papers are selected.
+    Args:
+        config: a dict with the settings of the config.
+        arguments: the parsed arguments.
+
+    Returns:
+        A dict with `papers`. Empty if this folder has no papers, or if other papers are selected.
     """
     keys = [file.parent.name for file in sorted(Path().glob("papers/*/paper.yaml"))]
     named = arguments.config or arguments.study or config.get("papers") != "all"
@@ -112,11 +136,26 @@ def own_papers(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any
 
 
 def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
-    """Return the config files and the settings of --config."""
+    """Return the config files and the settings of --config.
+
+    Args:
+        arguments: the parsed arguments; `config` is a list of files and of settings such as "seeds=[0,1]".
+
+    Returns:
+        The list of files, later files override earlier ones, and a dict from key to value as YAML.
+
+    Raises:
+        BadInput: if --seeds is out of range, or --row is given without an item.
+    """
     if arguments.seeds is not None and not 1 <= arguments.seeds <= MOST_SEEDS:
         raise BadInput(f"--seeds is {arguments.seeds}; expected 1 to {MOST_SEEDS:,}")
     settings: dict[str, str] = {}
-    for word in (word for word in arguments.config if "=" in word):
+    files = [SHIPPED]
+    for word in arguments.config:
+        if "=" not in word:
+            if Path(word) != SHIPPED:
+                files.append(Path(word))
+            continue
         key, text = word.split("=", 1)
         first, *inner = key.split(".")
         for name in reversed(inner):
@@ -127,15 +166,23 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
     if rows := getattr(arguments, "row", None):
         own = own_rows(rows)
         if not arguments.item:
-            raise BadInput("--row is for an item; name one, as paper/item")
+            raise BadInput("--row needs an item; add one, such as paper/item")
         settings["rows"] = json.dumps({item.replace("_", "/", 1): own for item in arguments.item})
-    files = [Path(word) for word in arguments.config if "=" not in word]
-    layers = [SHIPPED, *(file for file in files if file != SHIPPED)]
-    return [study_file(arguments.study)] if arguments.study else layers, settings
+    return [study_file(arguments.study)] if arguments.study else files, settings
 
 
 def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Parse rows such as NAME=FOLDER or NAME=HUB-ID:POOLING."""
+    """Parse the values of --row.
+
+    Args:
+        words: strings such as "NAME=FOLDER" or "NAME=HUB-ID:POOLING".
+
+    Returns:
+        A dict from name to row; a row is a dict with `folder` or `hub`, and `pooling` if a pooling is given.
+
+    Raises:
+        BadInput: if a string has another form, or the pooling is unknown.
+    """
     rows: dict[str, dict[str, str]] = {}
     for word in words:
         name, mark, place = word.partition("=")
@@ -144,19 +191,23 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
             encoder, pooling = place, ""
         if not (mark and name and encoder):
             raise BadInput(
-                f"--row {word}: expected NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING after it"
+                f"--row {word}: expected NAME=FOLDER or NAME=HUB-ID, optionally followed by :POOLING"
             )
         if pooling:
             pooling_of(pooling, f"--row {word}")
         local = Path(encoder).is_dir() or encoder.startswith((".", "/", "~"))
-        rows[name] = {"folder" if local else "hub": encoder} | ({"pooling": pooling} if pooling else {})
+        rows[name] = {"folder" if local else "hub": encoder}
+        if pooling:
+            rows[name]["pooling"] = pooling
     return rows
 
 
 def chosen_study(arguments: Namespace, only: str = "") -> Study:
     """Load or compile the selected study.
 
-    With `only`, a study that contains this item is enough.
+    Args:
+        arguments: the parsed arguments.
+        only: compile only this item. Default: empty, the whole study.
     """
     config, file = chosen_config(arguments, own=True)
     return load_or_compile(config, arguments.workflow, file, only)

@@ -20,11 +20,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_all_argument(parser)
     add_study_argument(parser)
     add_workflow_argument(parser)
-    parser.add_argument("--json", action="store_true", help="everything, for a program")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(arguments: Namespace) -> None:
-    """Check published numbers against each other and the datasets."""
+    """Check published numbers against each other and against the datasets.
+
+    Args:
+        arguments: the parsed arguments; `name` is a paper or paper/item. Default: all papers.
+    """
     file = study_file(arguments.study) if arguments.study else SHIPPED
     there = arguments.study or file.is_file()
     config = checked_config(read_config([file]), str(file)) if there else None
@@ -42,25 +46,31 @@ def run(arguments: Namespace) -> None:
 def audit_lines(findings: Sequence[Finding], arguments: Namespace) -> Iterator[str]:
     """Yield the number of findings, then the findings.
 
-    Each has one line if they do not fit on a screen.
+    If the full text does not fit on a screen, each finding is shortened to one line.
+
+    Args:
+        findings: the findings; certain ones are shown first.
+        arguments: the parsed arguments.
     """
     whole = audit_text(findings, room()).splitlines()
     if arguments.all or len(whole) <= SCREEN:
         return iter(whole)
     counts = []
+    certain = 0
     for paper, rows in audit_parts(findings).items():
         certain_of_paper = sum(row.is_certain for row in rows)
+        certain += certain_of_paper
         counts.append(f"{paper} {certain_of_paper} of {len(rows)}")
-    certain = [row for row in findings if row.is_certain]
-    uncertain = [row for row in findings if not row.is_certain]
     head = [
-        f"{several(len(findings), 'finding')}, {len(certain)} certain: no rounding explains them",
+        f"{several(len(findings), 'finding')}, {certain} certain: no rounding explains them",
         f"certain: {', '.join(counts)}",
     ]
-    lines = [f"✗ {_finding_line(row)}" for row in certain]
-    lines += [f"? {_finding_line(row)}" for row in uncertain]
-    return on_a_screen(arguments, head, ([shortened(line, room())] for line in lines), "finding", short=True)
+    ordered = sorted(findings, key=lambda row: not row.is_certain)
+    parts = ([shortened(_finding_line(row), room())] for row in ordered)
+    return on_a_screen(arguments, head, parts, "finding", short=True)
 
 
 def _finding_line(row: Finding) -> str:
-    return f"{row.paper}, {row.place}: {row.printed}; follows {row.follows}"
+    """Format a finding in one line."""
+    symbol = "✗" if row.is_certain else "?"
+    return f"{symbol} {row.paper}, {row.place}: {row.printed}; follows {row.follows}"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from replicse.training.benchmark import Bench
 
 SHAPES = 3
-UNKNOWN = "no run of this study can be measured: the sizes of its encoders are not known"
+UNKNOWN = "no run of this study can be measured, because the sizes of the encoders are unknown"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -41,9 +41,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Measure steps of a study's commonest trainings on this machine.
+    """Measure training steps of the commonest runs on this machine.
 
-    `replicse plan` takes its hours from them.
+    `replicse plan` uses the result to estimate training time.
     """
     if arguments.steps < 2:
         raise BadInput(f"--steps is {arguments.steps}; expected at least 2")
@@ -52,21 +52,29 @@ def run(arguments: Namespace) -> int:
     record = measured_here(plan, arguments, say)
     file = Path(plan.paths.throughput(f"{file_name(record.device)}.json"))
     write_json(file, record.plain())
-    say(f"wrote {file}; replicse plan --scale {plan.scale.name} takes its hours from it")
+    say(f"wrote {file}; replicse plan --scale {plan.scale.name} uses it to estimate hours")
     if arguments.json:
         print_json(record.plain())
     return 0
 
 
 def file_name(device: str) -> str:
-    """Turn the name of a device into a file name."""
+    """Convert the name of a device to a file name: a-z, 0-9 and hyphens."""
     return re.sub("[^a-z0-9]+", "-", device.lower()).strip("-")
 
 
 def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None]) -> Speed:
     """Measure operations per second of the commonest training steps.
 
-    The first shape is measured in a second precision too, so that the two can be compared.
+    To compare precisions, the first shape is measured in a second precision too.
+
+    Args:
+        plan: the study.
+        arguments: the parsed arguments; `steps` is the number of steps of each shape, `device` the device to use.
+        say: a function that prints a line of progress.
+
+    Returns:
+        The speed by precision, with device, date, commit and the list of measured shapes.
     """
     import torch
 
@@ -104,14 +112,24 @@ def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None])
 
 
 def measured_shape(bench: "Bench", plan: Study, run: Run) -> dict[str, Any]:
-    """Measure rows and operations per second of a run's steps."""
+    """Measure rows and operations per second of the steps of a run.
+
+    Args:
+        bench: the benchmark to use.
+        plan: the study.
+        run: the run whose steps are measured; the size of the encoder must be known.
+
+    Returns:
+        A dict with the shape (`layers`, `hidden`, `batch_size`, `views`, `precision`), `rows_per_second` and `flops`.
+    """
     size, operations = known_size(plan, run), row_operations(run, run_sources(plan))
     assert operations is not None
-    models = [
-        sizes_of(run_sources(plan)[model.folder or ""], run_sources(plan))
-        for model in frozen_models(run.terms)
-    ]
-    rate = bench.rate(run, size, [each for each in models if each])
+    models = []
+    for model in frozen_models(run.terms):
+        model_size = sizes_of(run_sources(plan)[model.folder or ""], run_sources(plan))
+        if model_size:
+            models.append(model_size)
+    rate = bench.rate(run, size, models)
     return {
         "layers": size[0],
         "hidden": size[1],
@@ -124,7 +142,11 @@ def measured_shape(bench: "Bench", plan: Study, run: Run) -> dict[str, Any]:
 
 
 def shape_text(shape: Mapping[str, Any]) -> str:
-    """Describe a measured shape."""
+    """Describe a measured shape in one line.
+
+    Args:
+        shape: a dict that `measured_shape` returned.
+    """
     encoder = (
         f"{shape['layers']} layers of {shape['hidden']}, batch {shape['batch_size']}, {shape['precision']}"
     )
@@ -132,7 +154,11 @@ def shape_text(shape: Mapping[str, Any]) -> str:
 
 
 def mean_flops(shapes: Iterable[Mapping[str, Any]]) -> dict[Precision, float]:
-    """Return operations per second by precision, as geometric means."""
+    """Compute operations per second by precision, as geometric means.
+
+    Args:
+        shapes: dicts that `measured_shape` returned.
+    """
     by_precision: dict[Precision, list[float]] = {}
     for shape in shapes:
         by_precision.setdefault(shape["precision"], []).append(shape["flops"])
@@ -140,14 +166,20 @@ def mean_flops(shapes: Iterable[Mapping[str, Any]]) -> dict[Precision, float]:
 
 
 def commonest_runs(plan: Study) -> list[Run]:
-    """Select a run of each of the commonest shapes, commonest first.
+    """Select one run for each of the commonest shapes, commonest first.
 
-    A shape is the encoder's size, the batch size, the views and the precision. Of each shape the run with most
-    operations is selected. Only runs whose data can be replaced by made-up sentences are considered: one source,
-    without labels.
+    A shape consists of encoder size, batch size, length, number of views and precision. If several runs have the same
+    shape, the run with most operations is selected. The benchmark uses generated sentences, so runs with labels or with
+    several corpora are skipped.
+
+    Args:
+        plan: the study.
+
+    Returns:
+        A list of at most three runs.
 
     Raises:
-        BadInput: If there is no such run.
+        BadInput: if there is no such run.
     """
     by_shape: dict[tuple[object, ...], list[str]] = {}
     for name, cost in Cost(plan).operations.items():
@@ -167,7 +199,7 @@ def commonest_runs(plan: Study) -> list[Run]:
 
 
 def known_size(plan: Study, run: Run) -> tuple[int, int]:
-    """Return the layers and the width of a run's encoder.
+    """Return the number of layers and the hidden size of a run's encoder.
 
     Raises BadInput if they are unknown.
     """

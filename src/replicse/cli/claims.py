@@ -2,7 +2,7 @@
 
 import textwrap
 from argparse import ArgumentParser, Namespace
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen, room, shortened
@@ -18,19 +18,23 @@ from replicse.printable import several
 from replicse.show.content.outcomes import FOR_OR_AGAINST, SYMBOLS, contradicted, marked, probability_text
 from replicse.spec.counterparts import counterparts
 
-FEW_CLAIMS = 3  # up to this number, claims are shown in full
-FEW_CELLS = 6  # of a claim, whose numbers are shown
+FEW_CLAIMS = 3  # maximum number of claims to show in full by default
+FEW_CELLS = 6  # maximum number of cells to list for a claim
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse claims simcse --scale compact")
-    parser.add_argument("name", nargs="?", help="a paper or a claim paper/claim; default: all papers")
+    parser.add_argument("name", nargs="?", help="a paper or paper/claim; default: all papers")
     add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> None:
-    """Judge each claim by the printed numbers, by the numbers of a study that repeated its paper, and by ours."""
+    """Judge each claim by printed numbers, a reproduction's and ours.
+
+    Args:
+        arguments: the parsed arguments; `name` is a paper or paper/claim. Default: all papers.
+    """
     shown = selected_study(arguments)
     plan = shown.plan
     claims = study_claims(plan.names, plan.studied)
@@ -43,15 +47,15 @@ def run(arguments: Namespace) -> None:
     results = results_of({cell.item for cell in read}, shown.measurements, read)
     rows = list(judge_claims(plan, claims, results, claim_numbers(shown.measurements)))
     document = {"scale": plan.scale.name, "study": shown.folder, "claims": [row.facts() for row in rows]}
-    repeated = {
-        other.paper: plan.papers[cell.paper].about.cited for cell, other in counterparts(plan.papers).items()
-    }
-    others = isinstance(shown.measurements, RecordMeasurements)
-    where = "the record" if others else f"scale {plan.scale.name}"
-    counts = count_lines(rows, repeated, "others" if others else "our runs")
-    head = [f"{where}: {several(len(rows), 'claim')}", *counts]
+    repeated = {}
+    for cell, other in counterparts(plan.papers).items():
+        repeated[other.paper] = plan.papers[cell.paper].about.cited
+    source, runs, whose = f"scale {plan.scale.name}", "our runs", "ours"
+    if isinstance(shown.measurements, RecordMeasurements):
+        source, runs, whose = "the record", "others", "others"
+    head = [f"{source}: {several(len(rows), 'claim')}", *count_lines(rows, repeated, runs)]
     whole = arguments.all or len(rows) <= FEW_CLAIMS
-    numbers = cell_numbers(results, "others" if others else "ours") if whole else {}
+    numbers = cell_numbers(results, whose) if whole else {}
     parts = claim_lines(rows, repeated, whole, numbers)
     lines = on_a_screen(arguments, head, parts, "claim", short=not whole)
     answer(arguments.json, document, lines, probability="1", n_seeds="count")
@@ -60,32 +64,45 @@ def run(arguments: Namespace) -> None:
 def count_lines(
     rows: Sequence[JudgedClaim], repeated: Mapping[str, str], whose: str = "our runs"
 ) -> Iterator[str]:
-    """Yield the number of claims by outcome: our runs, the published numbers, and reproducibility studies."""
-    views: dict[str, list[str]] = {whose: [row.ours for row in rows]}
-    views["paper's numbers"] = [row.reported for row in rows]
+    """Yield the number of claims by outcome, one line for each source.
+
+    Sources are our runs, the papers' numbers, and the numbers of each reproducibility study.
+
+    Args:
+        rows: the judged claims; if empty, there are no lines.
+        repeated: a dict from paper to the citation of a study that reproduced the paper.
+        whose: a name for our runs. Default: "our runs".
+    """
+    views: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        views[whose][row.ours] += 1
+        views["paper's numbers"][row.reported] += 1
     for row in rows:
         if row.reproduction:
-            views.setdefault(repeating(row, repeated), []).append(row.reproduction)
-    for view, outcomes in views.items() if rows else ():
-        counts = Counter(outcomes)
-        counted = (f"{counts[outcome]} {outcome}" for outcome in SYMBOLS if counts[outcome])
+            views[repeating(row, repeated)][row.reproduction] += 1
+    for view, counts in views.items():
+        counted = [f"{counts[outcome]} {outcome}" for outcome in SYMBOLS if counts[outcome]]
         yield f"{view}: {', '.join(counted)}"
 
 
 def cell_numbers(results: Iterable[ItemResult], whose: str = "ours") -> dict[str, str]:
-    """Format both numbers of each cell, by the names of the cell with and without metric.
+    """Format the printed and the reproduced number of each cell.
 
     Args:
-        results: The results of the items.
-        whose: Who reproduced the numbers: ours or others.
+        results: the results of the items.
+        whose: who reproduced the numbers, "ours" or "others". Default: "ours".
+
+    Returns:
+        A dict from cell name to a string such as "82.5, ours 81.90". The keys are names with and without metric.
     """
     numbers: dict[str, str] = {}
     for result in results:
         for name, cell in result.described.items():
-            printed = cell.reported.value if cell.reported else "nothing printed"
+            printed = cell.reported.value if cell.reported else "no printed number"
             number = "no number" if cell.reproduced is None else f"{cell.reproduced:.2f}"
-            numbers[str(name)] = f"{printed}, {whose} {number}"
-            numbers.setdefault(name.short, numbers[str(name)])
+            text = f"{printed}, {whose} {number}"
+            numbers[str(name)] = text
+            numbers.setdefault(name.short, text)
     return numbers
 
 
@@ -95,26 +112,35 @@ def claim_lines(
     complete: bool,
     numbers: Mapping[str, str],
 ) -> Iterator[list[str]]:
-    """Yield the lines of each claim in the papers' order if `complete`, with place, remarks and the numbers of cells.
+    """Yield the lines of each claim.
 
-    Otherwise yield two lines a claim: first claims that our runs decide, then claims that the printed numbers
-    contradict.
+    Args:
+        rows: the judged claims, in the order of the papers.
+        repeated: a dict from paper to the citation of a study that reproduced the paper.
+        complete: whether to show outcomes, source, remarks and numbers of cells in the order of the papers. If false,
+            each claim has two lines; claims that our runs decide come first, then claims that the printed numbers
+            contradict.
+        numbers: the dict of `cell_numbers`.
     """
     if complete:
         for row in rows:
             yield [*_whole(row, repeated, rows), *_cell_lines(row, numbers)]
         return
-    order = [*FOR_OR_AGAINST, "supported", "contradicted", "undetermined"]
-    decided = [row for outcome in order for row in rows if row.ours == outcome]
-    refuted = [row for row in rows if row not in decided and row.reported == "contradicted"]
-    others = [row for row in rows if row not in decided and row not in refuted]
-    for row in [*decided, *refuted, *others]:
-        heading = f"{_outcome(row)}; in print {row.reported}: {row.claim}"
-        yield [shortened(line, room()) for line in (heading, f"  {row.text}")]
+    for row in sorted(rows, key=_decided_first):
+        heading = f"{_outcome(row)}; paper's numbers {row.reported}: {row.claim}"
+        yield [shortened(heading, room()), shortened(f"  {row.text}", room())]
+
+
+def _decided_first(row: JudgedClaim) -> int:
+    """Return a sort key: decided by our runs, then contradicted, then others."""
+    order = (*FOR_OR_AGAINST, "supported", "contradicted", "undetermined")
+    if row.ours in order:
+        return order.index(row.ours)
+    return len(order) + (row.reported != "contradicted")
 
 
 def _cell_lines(row: JudgedClaim, numbers: Mapping[str, str]) -> Iterator[str]:
-    """Yield the reason of an outcome, the numbers of a few cells, and the command that shows the first of them."""
+    """Yield the reason of an outcome, numbers of cells, and a command."""
     if row.reason:
         yield from textwrap.wrap(row.reason, room(), initial_indent="  ", subsequent_indent="  ")
     known = [cell for cell in row.cells if cell in numbers]
@@ -127,22 +153,31 @@ def _cell_lines(row: JudgedClaim, numbers: Mapping[str, str]) -> Iterator[str]:
 
 
 def repeating(row: JudgedClaim, repeated: Mapping[str, str]) -> str:
-    """Return the citation of the study that repeated the paper of a claim's cells."""
-    papers = (cell.partition("/")[0] for cell in row.cells)
+    """Return the citation of the study of a claim's reproduction.
+
+    Args:
+        row: a judged claim with a reproduction.
+        repeated: a dict from paper to citation.
+    """
+    papers = [cell.partition("/")[0] for cell in row.cells]
     return next(repeated[paper] for paper in papers if paper in repeated)
 
 
 def _outcome(row: JudgedClaim) -> str:
-    holds = probability_text(row.probability)
-    chance = f", P {holds}" if holds.startswith(("<", ">")) else f", P = {holds}" if holds else ""
-    return f"{marked(row.ours)}{chance}"
+    """Format the outcome of our runs with the probability, if known."""
+    probability = probability_text(row.probability)
+    if not probability:
+        return marked(row.ours)
+    sign = "" if probability.startswith(("<", ">")) else "= "
+    return f"{marked(row.ours)}, P {sign}{probability}"
 
 
 def _whole(row: JudgedClaim, repeated: Mapping[str, str], rows: Iterable[JudgedClaim]) -> Iterator[str]:
-    """Yield the outcomes of a claim, then its sentence, place and remarks."""
+    """Yield the outcomes of a claim, then sentence, place and remarks."""
     cells = f" ({row.cells_run} cells)" if row.ours in FOR_OR_AGAINST else ""
     yield f"{_outcome(row)}{cells}: {row.claim}"
-    again = f"; {repeating(row, repeated)}: {row.reproduction}" if row.reproduction else ""
-    sentences = (f"paper's numbers: {row.reported}{again}", f"{row.text} ({row.place})", row.remark)
-    for text in (*sentences, *contradicted(row, rows)):
+    outcomes = f"paper's numbers: {row.reported}"
+    if row.reproduction:
+        outcomes += f"; {repeating(row, repeated)}: {row.reproduction}"
+    for text in (outcomes, f"{row.text} ({row.place})", row.remark, *contradicted(row, rows)):
         yield from textwrap.wrap(text, room(), initial_indent="  ", subsequent_indent="  ")

@@ -1,4 +1,4 @@
-"""The last lines of a run: pages, your own rows next to the paper's, and differences to the baseline row."""
+"""The last lines of `replicse run`: pages, own rows and differences."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,13 +15,19 @@ from replicse.spec.tables import OWN
 
 
 def print_pages(items: Sequence[str], whole: bool, scale: str) -> None:
-    """Print where the pages of items are; for a whole study, where its report is.
+    """Print the paths of pages, and of the report of a whole study.
 
-    A dry run that was requested after `--` has written no pages.
+    Missing pages are skipped, for example after a dry run with an option after `--`.
+
+    Args:
+        items: names of items, such as "simcse/table3".
+        whole: whether the whole study was run.
+        scale: the name of the scale.
     """
     paths = Paths(scale)
     pages = {item: paths.page(item) for item in items}
-    pages |= {f"{item} as LaTeX": paths.page(item, "tex") for item in items}
+    for item in items:
+        pages[f"{item} as LaTeX"] = paths.page(item, "tex")
     if whole:
         pages["report"] = paths.report("html")
     for name, page in pages.items():
@@ -30,7 +36,12 @@ def print_pages(items: Sequence[str], whole: bool, scale: str) -> None:
 
 
 def print_results(items: Sequence[str], scale: str) -> None:
-    """Print your own rows of items, and the differences of their rows to the baseline row."""
+    """Print the user's own rows of items, and differences to baselines.
+
+    Args:
+        items: names of items; items without results are skipped.
+        scale: the name of the scale.
+    """
     for item in items:
         file = Path(Paths(scale).item(item))
         if file.is_file():
@@ -41,9 +52,12 @@ def print_results(items: Sequence[str], scale: str) -> None:
 
 
 def own_row_lines(result: ItemResult) -> Iterator[str]:
-    """Yield, for each of your own rows, its score, the nearest printed row, and the row as LaTeX.
+    """Yield score, nearest printed row and LaTeX code of each own row.
 
-    Scores on the embedded sentences are not compared with the paper's.
+    The score is the first average of the table, or the last column if there is no average.
+
+    Args:
+        result: the result of an item; scores on generated data are not compared with the paper.
     """
     heads = [column for column in result.columns if column.kind in ("score", "derived")]
     averages = [column for column in heads if column.average]
@@ -70,7 +84,16 @@ def own_row_lines(result: ItemResult) -> Iterator[str]:
 
 
 def nearest_row(result: ItemResult, head: ColumnHead, value: float) -> tuple[str, str, float] | None:
-    """Return label, cell and number of the printed row that is nearest to a value; rows of others do not count."""
+    """Return label, cell and number of the printed row nearest to a value.
+
+    Args:
+        result: the result of an item.
+        head: the column to compare.
+        value: the value.
+
+    Returns:
+        None if no row has a printed number. Rows that the paper quotes from other papers are skipped.
+    """
     rows = []
     for row in result.rows:
         cell = _cell(result, row.id, head)
@@ -82,7 +105,14 @@ def nearest_row(result: ItemResult, head: ColumnHead, value: float) -> tuple[str
 
 
 def latex_row(result: ItemResult, row: str, label: str, heads: Sequence[ColumnHead]) -> str:
-    r"""Return a row as one line of LaTeX: `mine & 37.99 & 41.20 \\`."""
+    r"""Return a row as a line of LaTeX such as `mine & 37.99 & 41.20 \\`.
+
+    Args:
+        result: the result of an item.
+        row: the id of the row.
+        label: the first cell of the line.
+        heads: the columns to use; missing values are empty.
+    """
     parts = [latex_text(label)]
     for head in heads:
         cell = _cell(result, row, head)

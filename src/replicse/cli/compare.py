@@ -1,4 +1,4 @@
-"""The verb `compare`: differences between two results."""
+"""The verb `compare`: differences between two results folders."""
 
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
@@ -23,7 +23,7 @@ from replicse.printable import columns, several, some
 from replicse.registry.suites import unit_of
 from replicse.spec.config import use_all_plugins
 
-NUMBERS = 42  # columns of a comparison next to the names
+NUMBERS = 42  # width of the numbers in characters
 LISTED = ("beyond spread", "no spread", "missing", "within spread")
 
 
@@ -32,14 +32,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = (
         "example:\n  replicse compare compact results/compact\n  replicse compare mteb/MODEL_A mteb/MODEL_B"
     )
-    parser.add_argument("a", help="a results folder, a committed study by its name, or results of others")
-    parser.add_argument("b", help="another one, of the same runs or tasks")
+    parser.add_argument("a", help="a results folder, a committed study, or a file of another tool")
+    parser.add_argument("b", help="the results to compare with, of the same runs or tasks")
     add_all_argument(parser)
-    parser.add_argument("--json", action="store_true", help="everything, for a program")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(arguments: Namespace) -> None:
-    """Compare two results: of a study, or of models evaluated by other tools."""
+    """Compare results of two studies, or files of other evaluation tools."""
     if not _of_a_study(arguments.a) and not _of_a_study(arguments.b):
         compare_others(arguments, arguments.a, arguments.b)
         return
@@ -55,30 +55,37 @@ def run(arguments: Namespace) -> None:
 
 
 def _of_a_study(name: str) -> bool:
-    """Return whether a name is a study's folder or a committed study."""
+    """Return whether a name is the folder of a study or a committed study."""
     return Path(name, "items").is_dir() or (Path(name).name == name and not Path(name).exists())
 
 
 def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
-    """Yield machines, the number of cells by state, and differing runs."""
+    """Yield machines, the number of cells by state, and different runs.
+
+    Args:
+        comparison: the comparison of two studies.
+        a: the first folder.
+        b: the second folder.
+    """
     for name, folder, machines in (("A", a, comparison.machines_a), ("B", b, comparison.machines_b)):
         mixed = f", mixed: {len(machines)} machines" if len(machines) > 1 else ""
         yield f"{name} is {folder}{mixed}"
-        yield from (f"  {machine}" for machine in machines or ("its machine is not recorded",))
-    packages = {frozenset(each) for each in (comparison.packages_a, comparison.packages_b) if each}
-    if len(packages) > 1:
-        yield "made by different versions of the package: some differences may come from the code, not the machine"
+        for machine in machines or ("the machine is not recorded",):
+            yield f"  {machine}"
+    packages_a, packages_b = set(comparison.packages_a), set(comparison.packages_b)
+    if packages_a and packages_b and packages_a != packages_b:
+        yield "different versions of the package: some differences may come from the code, not the machine"
     counts = ", ".join(f"{count} {state}" for state, count in comparison.counts.items() if count)
     yield f"{several(len(comparison.cells), 'cell')} in both: {counts}"
-    yield "a spread is the standard deviation over seeds inside A and B; * a published one"
+    yield "spread: standard deviation over seeds within A and B; *: a published one"
     if comparison.only_a or comparison.only_b or comparison.other_runs:
         yield (
             f"{comparison.only_a} only in A, {comparison.only_b} only in B,"
-            f" {len(comparison.other_runs)} of other runs in B"
+            f" {len(comparison.other_runs)} with other runs in B"
         )
+    names = f": {some(comparison.different)}" if comparison.different else ""
     yield (
-        f"{several(comparison.runs, 'run')} in both, of which {len(comparison.different)} gave another number"
-        f"{f': {some(comparison.different)}' if comparison.different else ''}"
+        f"{several(comparison.runs, 'run')} in both, {len(comparison.different)} with different numbers{names}"
     )
     for name, runs in (("A", comparison.runs_only_a), ("B", comparison.runs_only_b)):
         if runs:
@@ -86,23 +93,40 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
 
 
 def cell_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield a heading and the cells that differ by more than rounding."""
+    """Yield a heading and the cells with differences beyond rounding.
+
+    Cells with differences beyond the spread come first.
+    """
     listed = [cell for cell in comparison.cells if cell.state in LISTED]
     listed.sort(key=lambda cell: (LISTED.index(cell.state), -abs(cell.spreads or 0)))
-    rows = [("cell", "A", "B", "B - A", "spreads", "state")] if listed else []
+    if not listed:
+        return
+    rows = [("cell", "A", "B", "B - A", "spreads", "state")]
     for cell in listed:
-        spreads = "" if cell.spreads is None else f"{cell.spreads:+.1f}{'*' if cell.borrowed else ''}"
+        spreads = ""
+        if cell.spreads is not None:
+            spreads = f"{cell.spreads:+.1f}{'*' * cell.borrowed}"
         numbers = (_text(cell.a), _text(cell.b), _text(cell.difference, "+"), spreads)
         rows.append((cell.cell, *numbers, f"{cell.state}, {cell.metric}"))
     yield from columns(rows, numbers=(1, 2, 3, 4))
 
 
 def _text(number: float | None, sign: str = "") -> str:
-    return "" if number is None else f"{number:{sign}.4g}" if abs(number) < 1 else f"{number:{sign}.2f}"
+    """Format a number with two decimals, or with four digits if it is below 1."""
+    if number is None:
+        return ""
+    return f"{number:{sign}.4g}" if abs(number) < 1 else f"{number:{sign}.2f}"
 
 
 def compare_others(arguments: Namespace, a: str, b: str, markdown: bool = False) -> None:
-    """Print the scores of two results of other tools, then differences."""
+    """Print scores, different inputs and settings of two results files.
+
+    Args:
+        arguments: the parsed arguments.
+        a: a file or folder of another evaluation tool.
+        b: the file or folder to compare with.
+        markdown: whether to print a Markdown code block. Default: False.
+    """
     found = compare_results(read_results(Path(a)), read_results(Path(b)))
     if arguments.json:
         print_json({**asdict(found), "numerics": NUMERICS})
@@ -113,50 +137,66 @@ def compare_others(arguments: Namespace, a: str, b: str, markdown: bool = False)
 
 
 def score_rows(scores: Mapping[str, ComparedScore]) -> Iterator[list[str]]:
-    """Yield the heading and each score, differing scores first.
+    """Yield the lines of the heading and of each score.
 
-    A long name is on a separate line.
+    Different scores come first. A long name is on a separate line.
+
+    Args:
+        scores: a dict from metric path to the compared score.
     """
     order: dict[str, int] = {"beyond numerics": 0, "within numerics": 1, "equal": 1, "other data": 2}
-    rows: list[list[Sequence[str] | str]] = []
+    rows: list[list[Sequence[str] | str]] = [[("score", "A", "B", "B - A", "difference")]]
     for name, score in sorted(scores.items(), key=lambda each: order[each[1].standing]):
         difference = "" if score.difference is None else f"{score.difference:+.2f}"
         numbers = (f"{score.a:.2f}", f"{score.b:.2f}", difference, score.standing)
-        rows.append([(name, *numbers)] if len(name) <= room() - NUMBERS else [name, ("", *numbers)])
-    heading: list[list[Sequence[str] | str]] = [[("score", "A", "B", "B - A", "difference")]]
-    lines = columns(chain.from_iterable(heading + rows), numbers=(1, 2, 3))
-    return ([*islice(lines, len(row))] for row in heading + rows)
+        if len(name) <= room() - NUMBERS:
+            rows.append([(name, *numbers)])
+        else:
+            rows.append([name, ("", *numbers)])
+    lines = columns(chain.from_iterable(rows), numbers=(1, 2, 3))
+    for row in rows:
+        yield list(islice(lines, len(row)))
 
 
 def difference_lines(found: Differences) -> Iterator[str]:
-    """Yield how many scores differ, and whether the inputs are equal."""
+    """Yield the number of different scores, and different inputs."""
     yield f"A is {found.a}, B is {found.b}"
-    scores = {name: score for name, score in found.scores.items() if name not in AVERAGED}
-    standings = [score.standing for score in scores.values()]
+    standings = [score.standing for name, score in found.scores.items() if name not in AVERAGED]
     other = standings.count("other data")
     if len(standings) > other:
         yield (
             f"{standings.count('beyond numerics')} of {len(standings) - other} scores differ by more than"
-            f" {NUMERICS:.2f}, which half precision or another batch may do to one encoder."
+            f" {NUMERICS:.2f}, the difference that half precision or another batch size can cause."
         )
     if other:
-        yield f"{several(other, 'score')} of other data in A than in B, so without a difference:"
-    facts = {f"{name}: {fact}": pair for name, each in found.data.items() for fact, pair in each.items()}
-    yield from (f"  {line}" for line in pair_lines(facts))
+        yield f"{several(other, 'score')} computed on different data in A and B, so not compared:"
+    facts = {}
+    for name, pairs in found.data.items():
+        for fact, pair in pairs.items():
+            facts[f"{name}: {fact}"] = pair
+    for line in pair_lines(facts):
+        yield f"  {line}"
     yield from pair_lines(found.inputs)
 
 
 def other_lines(found: Differences) -> Iterator[str]:
-    """Yield scores of only one result, unread files, differing settings."""
+    """Yield scores of only one result, unread files, different settings."""
     for name, only, remarks in (("A", found.only_a, found.remarks_a), ("B", found.only_b, found.remarks_b)):
-        yield from ([f"Only in {name}: {some(only)}"] if only else [])
-        yield from (f"{name}: {remark}" for remark in remarks)
+        if only:
+            yield f"Only in {name}: {some(only)}"
+        for remark in remarks:
+            yield f"{name}: {remark}"
     yield from pair_lines(found.settings)
 
 
 def pair_lines(pairs: Mapping[str, Pair]) -> Iterator[str]:
-    """Yield the values in A and B; names with the same values share a line."""
+    """Yield values in A and B; names with the same values share a line.
+
+    Args:
+        pairs: a dict from name to the values in A and B.
+    """
     names = defaultdict(list)
     for name, pair in pairs.items():
         names[f"{pair.a} in A, {pair.b} in B"].append(name)
-    yield from (f"{some(each)}: {values}" for values, each in names.items())
+    for values, same in names.items():
+        yield f"{some(same)}: {values}"

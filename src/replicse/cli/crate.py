@@ -1,4 +1,4 @@
-"""A committed study as an RO-Crate, as an archive such as Zenodo takes it."""
+"""Write a committed study as an RO-Crate for archives such as Zenodo."""
 
 import mimetypes
 import shutil
@@ -24,20 +24,26 @@ CONFIG_HEAD = "# The config of the study in reports/studies: replicse run trains
 def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]:
     """Yield the files of a study with their paths in the crate.
 
-    These are its results, figures and plug-ins, the papers, scales and pins of the workspace, and below `workflow`
-    those that the package or the checkout contains. The workflow stays apart, because its scales adjust the recipes of
-    its papers and not those of the workspace. Of the data the record has the digests.
+    The crate contains results, figures, plug-ins, and papers, scales and pins of the workspace. Papers and scales of
+    the package are in the separate folder `workflow`, because the package's scales adjust only the package's recipes.
+    Datasets are not included; the record of the study contains digests of them.
+
+    Args:
+        name: the name of the study.
+        paths: the paths of the committed study.
+        plan: the study.
     """
-    plugins = (plugin for plugin in current().plugins.values() if not (plugin.installed or plugin.method))
     homes = {
         f"reports/studies/{name}": Path(paths.results),
         f"figures/studies/{name}": Path(paths.figures),
-        **{plugin.name: plugin.place for plugin in plugins},
-        **{f"papers/{key}": paper.folder for key, paper in plan.papers.items() if paper.own},
-        "scales": Path("scales"),
-        "hub.lock.yaml": Path("hub.lock.yaml"),
-        "workflow": plan.workflow,
     }
+    for plugin in current().plugins.values():
+        if not (plugin.installed or plugin.method):
+            homes[plugin.name] = plugin.place
+    for key, paper in plan.papers.items():
+        if paper.own:
+            homes[f"papers/{key}"] = paper.folder
+    homes |= {"scales": Path("scales"), "hub.lock.yaml": Path("hub.lock.yaml"), "workflow": plan.workflow}
     for place, home in homes.items():
         if home.is_file():
             yield home, place
@@ -47,14 +53,17 @@ def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]
 
 
 def write_crate(name: str, paths: Paths, plan: Study, out: Path, evidence: Evidence | None = None) -> int:
-    """Write the crate of a committed study and return its number of files.
+    """Write the crate of a committed study.
 
     Args:
         name: the name of the study.
-        paths: its paths.
+        paths: the paths of the committed study.
         plan: the study.
-        out: the zip to write.
-        evidence: the files that its numbers were computed from, if they exist here.
+        out: the zip file to write.
+        evidence: the evaluations that the study's numbers were computed from. Default: None, none are included.
+
+    Returns:
+        The number of files in the crate.
     """
     record = read_json(paths.record)
     crate = ROCrate(version="1.1")

@@ -1,4 +1,4 @@
-"""Write and check the evidence for the numbers in a study's crate."""
+"""Write and check the evaluations in the crate of a study."""
 
 import re
 import shutil
@@ -22,31 +22,36 @@ CHECKSUM = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<checkpoint>best|last)/")
 
 
 class Evidence:
-    """The files behind the numbers of a committed study.
+    """The evaluations and training records of a committed study.
 
     Args:
         study: the study.
-        kept: its paths as a committed study.
+        kept: the paths of the committed study.
+
+    Raises:
+        BadInput: if a number of the committed study differs from the evaluation.
     """
 
     def __init__(self, study: Study, kept: Paths) -> None:
         self.study, self.results = study, Path(Paths(study.scale.name).results)
-        items = [ItemResult.read(kept.item(item)) for item in study.items] if self.exists else []
+        items = []
+        self.runs: dict[str, Mapping[str, Any]] = {}
+        if self.exists:
+            items = [ItemResult.read(kept.item(item)) for item in study.items]
+            self.runs = {run: record_in(self.results / "runs" / run / PROVENANCE) for run in study.runs}
         _, self.evaluations = records_of(items, self.results)
-        runs = study.runs if self.exists else ()
-        self.runs = {run: record_in(self.results / "runs" / run / PROVENANCE) for run in runs}
         check_numbers(items, self.results)
 
     @property
     def exists(self) -> bool:
-        """Return whether the results of the scale belong to this study."""
+        """Return whether results/SCALE of this folder belongs to the study."""
         config = self.results / CONFIG
         return config.is_file() and read_json(config) == self.study.config.whole()
 
     def files(self) -> Iterator[tuple[Path, str]]:
-        """Yield each file with its place in the folder of the committed study.
+        """Yield each file with its path in the folder of the committed study.
 
-        These are evaluations with the scores of each pair, and the history and record of each run.
+        The files are evaluations with the cosines of each pair, and the training log and record of each run.
         """
         for file in map(Path, self.evaluations):
             yield file, file.relative_to(self.results).as_posix()
@@ -57,7 +62,12 @@ class Evidence:
                     yield file, f"runs/{run}/{name}"
 
     def summarize(self) -> dict[str, Any]:
-        """Return hours by device, checksums of weights, versions and machines."""
+        """Return hours by device, checksums of weights, and environments.
+
+        Returns:
+            A dict with `hours` (by device: training and evaluation), `weights` (sha256 by run) and `environments` (a
+            list of different versions, numerical settings and commits).
+        """
         hours: dict[str, dict[str, float]] = {}
         environments: list[Mapping[str, Any]] = []
         for kind, records in (("training", self.runs), ("evaluation", self.evaluations)):
@@ -71,10 +81,13 @@ class Evidence:
         return {"hours": hours, "weights": self._checksums(), "environments": environments}
 
     def copy_weights(self, folder: Path) -> list[str]:
-        """Copy the selected weights of each run to FOLDER/RUN.
+        """Copy the weights of the selected checkpoint of each run.
+
+        Args:
+            folder: the target; the weights of a run are copied to FOLDER/RUN.
 
         Returns:
-            The runs whose weights do not exist any more.
+            The list of runs whose weights do not exist any more.
         """
         missing = []
         for run, checkpoint in self._selected():
@@ -87,7 +100,7 @@ class Evidence:
         return missing
 
     def _checksums(self) -> dict[str, str]:
-        """Return the sha256 of the selected weights of each run."""
+        """Return the sha256 of the selected weights, a dict by run."""
         checksums = {}
         for run, checkpoint in self._selected():
             removed = checkpoint.parent / DISCARDED
@@ -100,25 +113,25 @@ class Evidence:
         return checksums
 
     def _selected(self) -> Iterator[tuple[str, Path]]:
-        """Yield each run with the folder of its selected checkpoint."""
+        """Yield each run and the folder of the selected checkpoint."""
         for run in sorted(self.runs):
             yield run, self.results / "runs" / run / kept_checkpoint(self.study.runs[run])
 
 
 def validate_crate(crate: Path) -> dict[str, int]:
-    """Compute the scores of a crate again and compare its cells with them.
+    """Compute the scores of a crate again and compare the cells with them.
 
-    Nothing in the crate is run or imported.
+    No code of the crate is run or imported.
 
     Args:
-        crate: the zip that `replicse keep NAME --crate` writes.
+        crate: the zip file that `replicse keep NAME --crate` writes.
 
     Returns:
-        How many `evaluations` and `runs` it has, how many `scores` were computed from pairs, and how many `values` of
-        cells are in its evaluations.
+        A dict with the number of `evaluations`, `runs`, `scores` that were computed from pairs, and `values` of cells
+        that were compared.
 
     Raises:
-        BadInput: if it is no crate, contains no evaluations, or one of its numbers is another.
+        BadInput: if the file is not a crate, contains no evaluations, or contains a wrong number.
     """
     with tempfile.TemporaryDirectory() as scratch:
         folder = unpack_crate(crate, Path(scratch))
@@ -135,17 +148,17 @@ def validate_crate(crate: Path) -> dict[str, int]:
 
 
 def check_numbers(items: Sequence[ItemResult], folder: Path) -> dict[str, int]:
-    """Check evaluations against pairs, and cells against evaluations.
+    """Compare evaluations with pairs, and cells with evaluations.
 
     Args:
         items: the results of items.
-        folder: the folder with `encoders`.
+        folder: the folder that contains `encoders`.
 
     Returns:
-        The number of `evaluations`, of `scores` with pairs, and of `values` of cells.
+        A dict with the number of `evaluations`, of `scores` with pairs, and of `values` of cells.
 
     Raises:
-        BadInput: names the file, or the cell and its seed, with both numbers.
+        BadInput: if two numbers differ; the message contains both, and the file or the cell with the seed.
     """
     suites: dict[str, dict[str, Any]] = {}
     counts = {"evaluations": 0, "scores": 0, "values": 0}
@@ -167,7 +180,7 @@ def check_numbers(items: Sequence[ItemResult], folder: Path) -> dict[str, int]:
 
 
 def _values_of(items: Sequence[ItemResult]) -> Iterator[tuple[str, str, str, float]]:
-    """Yield place, encoder, metric path and value of measured scores."""
+    """Yield cell with seed, encoder, metric path and value of each score."""
     for result in items:
         scores = {column.id for column in result.columns if column.kind == "score"}
         for cell in result.cells:
@@ -180,7 +193,7 @@ def _values_of(items: Sequence[ItemResult]) -> Iterator[tuple[str, str, str, flo
 
 
 def _numbers_of(value: SeedValue) -> Iterator[tuple[str, float]]:
-    """Yield encoder and number of a value, or of each job behind it."""
+    """Yield encoder and number of a value, or of each job of the value."""
     for each in value.jobs or (value,):
         if each.encoder and isinstance(each.value, float):
             yield each.encoder, each.value

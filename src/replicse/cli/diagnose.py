@@ -1,4 +1,4 @@
-"""Say whether a number is unusual, which settings differ from the paper, and what to try."""
+"""The verb `diagnose`: explain why a number differs from the paper."""
 
 import logging
 import os
@@ -35,39 +35,39 @@ from replicse.spec.papers import load_papers
 from replicse.spec.printed import Reported, parse_number
 
 LOG = logging.getLogger(__name__)
-# What a user may say of a number: option, kind or choices, help.
+# Facts about the user's run: a dict from option to type (or choices) and help.
 FACTS: dict[str, tuple[Any, str]] = {
-    "encoder-is": (("trained", "released", "untrained"), "who made the encoder: you, the authors, or nobody"),
-    "seed": (int, "the seed of your training"),
-    "seeds": (int, "your number is a mean of so many seeds"),
-    "devices": (int, "how many cards trained it"),
-    "batch": (int, "sentences of one loss, over all cards"),
+    "encoder-is": (("trained", "released", "untrained"), "trained by you, by the authors, or not"),
+    "seed": (int, "seed of training"),
+    "seeds": (int, "number of seeds, if your number is a mean over seeds"),
+    "devices": (int, "number of GPUs in training"),
+    "batch": (int, "batch size over all GPUs"),
     "accumulation": (int, "steps of gradient accumulation"),
-    "learning-rate": (float, "of your training"),
-    "epochs": (int, "of your training"),
-    "length": (int, "word pieces that training keeps of a sentence"),
-    "dropout": (float, "of your training"),
-    "corpus": (str, "what you trained on, by its name in the recipe: wiki, nli, ..."),
-    "precision": (("fp32", "bf16", "fp16"), "of your training and test"),
+    "learning-rate": (float, "learning rate"),
+    "epochs": (int, "number of epochs"),
+    "length": (int, "maximum number of tokens of a training sentence"),
+    "dropout": (float, "dropout rate"),
+    "corpus": (str, "training corpus, named as in recipes: wiki, nli, ..."),
+    "precision": (("fp32", "bf16", "fp16"), "precision of training and test"),
     "pooling": (
         tuple(PoolingParameters.known()),
-        "how your test reads a sentence vector (cls-head: [CLS] through the pooler)",
+        "pooling at test (cls-head: [CLS] with the pooler)",
     ),
-    "steps": (("best", "last"), "which checkpoint you tested"),
+    "steps": (("best", "last"), "the checkpoint that you tested"),
     "against": (
         ("paper", "checkpoint", "readme"),
-        "whose number you compare with: the paper's, a released file's",
+        "source of the number that you compare with",
     ),
-    "aggregation": (AGGREGATIONS, "how your score joins the subsets of a task"),
-    "split": (("train", "dev", "test"), "which split your score is of"),
+    "aggregation": (AGGREGATIONS, "aggregation over the subsets of a task"),
+    "split": (("train", "dev", "test"), "split of your score"),
     "read-from": (
         ("training", "test"),
-        "where you read the score: in the training log, or in a test of what was saved",
+        "source of your score: the training log, or a test of the saved encoder",
     ),
-    "versions": (("same", "other"), "whether transformers and torch are the versions that the authors name"),
+    "versions": (("same", "other"), "whether you use the authors' versions of transformers and torch"),
     "template": (("yes", "no", "other"), "whether your test used the encoder's template"),
     "prompt": (("yes", "no", "other"), "whether your test used the encoder's prompts"),
-    "model": (str, "the encoder's name"),
+    "model": (str, "name of the encoder"),
 }
 
 
@@ -77,18 +77,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         "example:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg"
         "\n  replicse diagnose FOLDER --check pooler --data DIR\n  replicse diagnose A.json B.json"
     )
-    parser.add_argument("words", nargs="*", help="what you got, x 100; two results; a folder for --check")
-    parser.add_argument("--item", default="", help="the cell that you compare with: paper/item/row/column")
-    parser.add_argument("--printed", help="the printed number, where no paper here prints it")
+    parser.add_argument("words", nargs="*", help="your number x 100; two results; a folder for --check")
+    parser.add_argument("--item", default="", help="the cell to compare with: paper/item/row/column")
+    parser.add_argument("--printed", help="the printed number, if no paper here contains it")
     parser.add_argument(
-        "--metric", default="", help="next to --printed: what it is, as sts/avg or mteb/SciFact"
+        "--metric", default="", help="with --printed: the metric, such as sts/avg or mteb/SciFact"
     )
-    parser.add_argument("--results", type=Path, help="read it from results, as `compare` does")
-    parser.add_argument("--encoder", help="your encoder: score it as others read theirs")
-    parser.add_argument("--check", help="one cause: score the folder under its variants alone")
+    parser.add_argument("--results", type=Path, help="results with your number, as in compare")
+    parser.add_argument("--encoder", help="your encoder, to evaluate it under common variants")
+    parser.add_argument("--check", help="a cause: evaluate the folder only under its variants")
     parser.add_argument("--data", type=Path, help="with an encoder: the data root; default: REPLICSE_DATA")
     parser.add_argument("--threads", type=int, default=0, help="with an encoder: CPU threads (default: all)")
-    said = parser.add_argument_group("what you can say of your run")
+    said = parser.add_argument_group("facts about your run")
     for name, (kind, words) in FACTS.items():
         shown = name.upper().replace("-", "_")
         if isinstance(kind, tuple):
@@ -98,16 +98,16 @@ def add_arguments(parser: ArgumentParser) -> None:
             said.add_argument(f"--{name}", metavar=shown, type=kind, help=words)
     said.add_argument(
         "--pooler",
-        help="--pooling in the words of the authors' evaluation script, as cls_before_pooler",
+        help="--pooling as in the authors' evaluation script, such as cls_before_pooler",
     )
     add_all_argument(parser)
-    parser.add_argument("--markdown", action="store_true", help="as a block of text to paste into an issue")
-    parser.add_argument("--json", action="store_true", help="everything, for a program")
+    parser.add_argument("--markdown", action="store_true", help="print a code block for an issue")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
     add_workflow_argument(parser)
 
 
 def run(arguments: Namespace) -> None:
-    """Say whether a number is unusual, which settings are not the paper's, and what to try, the cheapest first."""
+    """Print whether a number is unusual, possible causes, and what to try."""
     arguments.all = arguments.all or arguments.markdown
     refuse_assignments(arguments.words)
     if len(arguments.words) == 2:
@@ -117,7 +117,7 @@ def run(arguments: Namespace) -> None:
     if arguments.pooler:
         arguments.pooling = pooling_of(arguments.pooler, arguments.workflow)
     if len(arguments.words) > 2:
-        raise BadInput(f"{len(arguments.words)} words; give one number, two results files, or one folder")
+        raise BadInput(f"{len(arguments.words)} arguments; give one number, two results files or one folder")
     if arguments.check:
         arguments.encoder = arguments.encoder or next(iter(arguments.words), None)
         show_variants(arguments, checks_of(arguments))
@@ -125,11 +125,16 @@ def run(arguments: Namespace) -> None:
     if arguments.encoder:
         test_sets(arguments)
     found = diagnosed(arguments)
-    checks = variants_of(arguments) if arguments.encoder else None
+    document = found.plain()
+    answer: Sequence[str] = []
+    variants: list[Sequence[str]] = []
+    if arguments.encoder:
+        scores, task = variants_of(arguments)
+        document |= plain_variants(scores, task, found)
+        answer, *variants = variant_parts(scores, task, found)
     if arguments.json:
-        print_json({**found.plain(), **(plain_variants(*checks, found) if checks else {})})
+        print_json(document)
         return
-    answer, *variants = variant_parts(*checks, found) if checks else [[]]
     parts = [*variants, *diagnosis_parts(found, arguments.encoder, arguments.all)]
     lines = on_a_screen(
         arguments,
@@ -142,7 +147,7 @@ def run(arguments: Namespace) -> None:
 
 
 def refuse_assignments(words: Sequence[str]) -> None:
-    """Raise BadInput if a fact was written as NAME=VALUE instead of as an option."""
+    """Raise BadInput if a fact is written as NAME=VALUE, not as an option."""
     for word in words:
         name, mark, value = word.partition("=")
         if mark and name.lstrip("-") in FACTS:
@@ -150,16 +155,29 @@ def refuse_assignments(words: Sequence[str]) -> None:
 
 
 def pooling_of(word: str, workflow: Path) -> str:
-    """Return the pooling that a paper's evaluation script has another word for; BadInput names the nearest one."""
-    words = {
-        key: name for paper in load_papers(workflow).values() for key, name in paper.about.poolers.items()
-    }
+    """Return the pooling that an authors' evaluation script calls `word`.
+
+    Args:
+        word: a value of the script's option --pooler, such as "cls_before_pooler".
+        workflow: the folder of papers and scales.
+
+    Raises:
+        BadInput: if no script has this value; the message contains the nearest one.
+    """
+    words: dict[str, str] = {}
+    for paper in load_papers(workflow).values():
+        words |= paper.about.poolers
     check_known(word, words, f'--pooler is "{word}"')
     return words[word]
 
 
 def show_variants(arguments: Namespace, checks: Sequence[str]) -> None:
-    """Print the scores of an encoder under some variants."""
+    """Print the scores of an encoder under some evaluation variants.
+
+    Args:
+        arguments: the parsed arguments.
+        checks: names of variants.
+    """
     scores, task = variants_of(arguments, checks)
     if arguments.json:
         print_json(plain_variants(scores, task, None))
@@ -169,7 +187,13 @@ def show_variants(arguments: Namespace, checks: Sequence[str]) -> None:
 
 
 def checks_of(arguments: Namespace) -> tuple[str, ...]:
-    """Return the variants of the cause that --check names, by the beginning of its name; BadInput names the nearest."""
+    """Return the evaluation variants of the cause in --check.
+
+    The beginning of a name is enough if it is unique.
+
+    Raises:
+        BadInput: if no cause or several causes match; the message contains the nearest name.
+    """
     causes = {cause.id: cause for cause in load_causes(arguments.workflow) if cause.checks}
     found = [name for name in causes if name.startswith(arguments.check)]
     if len(found) != 1:
@@ -178,33 +202,48 @@ def checks_of(arguments: Namespace) -> tuple[str, ...]:
 
 
 def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mapping[str, Any], str]:
-    """Return the scores of an encoder by variant, and the task that the number is of."""
+    """Evaluate an encoder under some variants of the evaluation.
+
+    Args:
+        arguments: the parsed arguments with encoder, data root, threads and pooling.
+        checks: names of variants. Default: empty, all variants.
+
+    Returns:
+        A dict from variant to the scores by task, and the task of the user's number. Default task: the average.
+    """
     from replicse.encoder.folders import MODULES, encoder_folder
     from replicse.encoder.sentence import SentenceEncoder
     from replicse.evaluation.variants import evaluate
     from replicse.library.encoders import set_threads
 
-    published = compared_with(arguments) if arguments.item or arguments.printed else None
-    task = task_of(published.metric_path) if published else "avg"
+    task, pooling = "avg", None
+    if arguments.item or arguments.printed:
+        published = compared_with(arguments)
+        task, pooling = task_of(published.metric_path), published.settings.get("pooling")
     root = test_sets(arguments)
     set_threads(arguments.threads)
     folder = encoder_folder(arguments.encoder)
-    # A pooling that the encoder's folder declares has priority over the one of the cell's row.
-    usual = published.settings.get("pooling") if published and not (folder / MODULES).is_file() else None
-    vectors = SentenceEncoder.open(folder, arguments.pooling or usual)
+    # A pooling that the encoder's folder declares takes precedence over the pooling of the cell's row.
+    if (folder / MODULES).is_file():
+        pooling = None
+    vectors = SentenceEncoder.open(folder, arguments.pooling or pooling)
     return evaluate(root, vectors, tuple(checks) or None, str(folder)), task
 
 
 def test_sets(arguments: Namespace) -> Path:
-    """Return the data root after its test sets were read, so that a missing file is named before a model is loaded."""
+    """Return the data root after loading the test sets as a check.
+
+    Raises:
+        BadInput: if no data root is given, or a test set is missing. This is found before a model is loaded.
+    """
     from replicse.data.sets import data_folder
     from replicse.data.sts import load_sts
 
     place = arguments.data or os.environ.get("REPLICSE_DATA")
     if not arguments.encoder:
-        raise BadInput("--check needs an encoder; name its folder")
+        raise BadInput("--check needs an encoder; add the folder")
     if not place:
-        raise BadInput("an encoder is scored on test sets; add --data DIR, or set REPLICSE_DATA")
+        raise BadInput("an encoder is evaluated on test sets; add --data DIR, or set REPLICSE_DATA")
     root = data_folder(Path(place))
     for task in STS_TASKS:
         load_sts(root, task)
@@ -212,24 +251,44 @@ def test_sets(arguments: Namespace) -> Path:
 
 
 def task_of(metric_path: str) -> str:
-    """Return the task of a similarity score, or its average; BadInput for another metric."""
+    """Return the task of a similarity score.
+
+    Args:
+        metric_path: a metric path such as "sts/STS12/all" or "sts/avg". Empty for the average.
+
+    Returns:
+        A task such as "STS12", or "avg".
+
+    Raises:
+        BadInput: if the metric is not a similarity score.
+    """
     suite, _, rest = metric_path.partition("/")
     if metric_path and suite not in SIMILARITY:
-        raise BadInput(f"--encoder scores similarity test sets; {metric_path} is none of theirs (sts/...)")
+        raise BadInput(
+            f"--encoder works only with STS metrics (sts/...), not {metric_path}; remove --encoder"
+        )
     return re.split("/|-w?mean", rest)[0] or "avg"
 
 
 def facts_of(arguments: Namespace) -> dict[str, Any]:
-    """Return what was said of a run, by the name of the fact."""
-    every = {name: getattr(arguments, name.replace("-", "_")) for name in FACTS if name != "seeds"}
-    return {name: value for name, value in every.items() if value is not None}
+    """Return a dict of the given facts about the user's run."""
+    facts = {}
+    for name in FACTS:
+        value = getattr(arguments, name.replace("-", "_"))
+        if name != "seeds" and value is not None:
+            facts[name] = value
+    return facts
 
 
 def diagnosed(arguments: Namespace) -> Diagnosis:
-    """Return the diagnosis that is asked for; BadInput names what is wrong with it."""
+    """Compute the diagnosis of a number.
+
+    Raises:
+        BadInput: if arguments are missing or contradict each other, or the number cannot be a score of the cell.
+    """
     if arguments.seeds is not None and arguments.seeds < 1:
         raise BadInput(
-            f"--seeds is {arguments.seeds}; expected how many seeds your number is a mean of, 1 or more"
+            f"--seeds is {arguments.seeds}; expected the number of seeds that your number is a mean of, at least 1"
         )
     published, recorded = compared_with(arguments), None
     if published.name:
@@ -243,53 +302,70 @@ def diagnosed(arguments: Namespace) -> Diagnosis:
 
 
 def number_of(arguments: Namespace, published: PublishedCell) -> float | None:
-    """Return the number that was given, or the one that a results file has for the cell; None for neither."""
+    """Return the number to diagnose.
+
+    Args:
+        arguments: the parsed arguments with the number, or with a results file.
+        published: the cell to look up in the results file.
+
+    Returns:
+        The number, or None if none is given.
+
+    Raises:
+        BadInput: if the results file has no score of the cell, or both a number and a file are given.
+    """
     given = next(iter(arguments.words), None)
     if arguments.results is None:
         return None if given is None else as_number(given)
     if given is not None:
-        raise BadInput("--results holds the number; leave out the one on the command line")
+        raise BadInput("--results contains the number; remove the number from the command line")
     results = read_results(arguments.results)
     for remark in results.remark_lines():
         LOG.warning("%s: %s", results.place, remark)
     score = results.score(published.metric_path)
     if score is None:
         path = published.metric_path
+        problem = f"no score of {path or 'the cell'}"
         missing = [part for part in AVERAGED.get(path, ()) if results.score(part) is None]
-        problem = f"{path} needs {some(missing)}" if missing else f"no score of {path or 'the cell'}"
+        if missing:
+            problem = f"{path} needs {some(missing)}"
         raise BadInput(f"{results.place}: {problem}; the file has only {results.scores_listed()}")
     return score
 
 
 def as_number(text: str) -> float:
-    """Return a number that was written; BadInput for anything else."""
+    """Parse a number; raises BadInput if the string is not a number."""
     try:
         return float(text)
     except ValueError:
-        raise BadInput(f'"{text}" is no number; write what you got, as in 12.34') from None
+        raise BadInput(f'"{text}" is not a number; write your number like 12.34') from None
 
 
 def compared_with(arguments: Namespace) -> PublishedCell:
-    """Return the cell that a number is compared with, as the encoder is said to be and for so many seeds."""
+    """Return the cell to compare with, with the user's encoder and seeds."""
     published = cell_of(arguments)
     return replace(published, kind=arguments.encoder_is or published.kind, averaged=arguments.seeds or 1)
 
 
 def cell_of(arguments: Namespace) -> PublishedCell:
-    """Return the cell that is asked for: one of the papers, or a printed number alone."""
+    """Return the published cell, or a cell with only --printed.
+
+    Raises:
+        BadInput: if neither --item nor --printed is given, both are given, or a value is wrong.
+    """
     if arguments.item and (arguments.printed or arguments.metric):
-        raise BadInput("--item names a cell and its metric; leave out --printed and --metric")
+        raise BadInput("--item specifies the printed number and the metric; remove --printed and --metric")
     if arguments.item:
         return published_cell(load_papers(arguments.workflow), arguments.item)
     path = arguments.metric
     use_all_plugins()
     if path and not is_metric(path):
-        raise BadInput(f'--metric is "{path}", which no suite yields{nearest(path, known_paths())}')
+        raise BadInput(f'--metric is "{path}", which no suite computes{nearest(path, known_paths())}')
     if (arguments.words or arguments.results) and arguments.printed is None:
         raise BadInput("nothing to compare with; add --item paper/item/row/column, or --printed NUMBER")
     reported = Reported(value=arguments.printed, source="you") if arguments.printed else None
     if arguments.printed is not None and parse_number(arguments.printed) is None:
-        raise BadInput(f'--printed is "{arguments.printed}", not a number; write it as printed, as in 12.34')
+        raise BadInput(f'--printed is "{arguments.printed}", not a number; write it like 12.34')
     settings = {
         "against": "paper",
         "template": "yes",

@@ -1,7 +1,4 @@
-"""The verb `doctor`: check this machine for a study.
-
-It imports torch last.
-"""
+"""The verb `doctor`: check whether this machine can run a study."""
 
 import importlib.metadata
 import importlib.util
@@ -15,6 +12,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 
 import psutil
@@ -50,7 +48,7 @@ SYMBOLS = {"ok": "✓", "note": "○", "missing": "✗"}
 
 @dataclass(frozen=True)
 class Check:
-    """A check with its state (`ok`, `note` or `missing`) and remedy."""
+    """A check with a state (`ok`, `note` or `missing`) and a remedy."""
 
     what: str
     state: str
@@ -65,9 +63,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Look at programs, hardware, the hub and the data files of a study.
+    """Check software, hardware, network and data files of a study.
 
-    The exit code is 1 if one is missing.
+    Args:
+        arguments: the parsed arguments.
+
+    Returns:
+        The exit code: 1 if something required is missing, else 0.
     """
     plan = chosen_study(arguments)
     findings = [*machine_findings(plan), *data_findings(plan)]
@@ -77,36 +79,49 @@ def run(arguments: Namespace) -> int:
 
 
 def finding_lines(plan: Study, findings: Sequence[Check], arguments: Namespace) -> Iterator[str]:
-    """Yield what was found, each with its remedy.
+    """Yield the result and the remedy of each check.
 
-    Of more than a screen holds a line each, what is missing first.
+    If the lines do not fit on a screen, they are shortened, and missing things come first.
+
+    Args:
+        plan: the study.
+        findings: the checks.
+        arguments: the parsed arguments.
     """
     heading = list(wrapped([f"scale {plan.scale.name}: {plan.scale.title}"]))
-    whole = list(columns((row for one in findings for row in rows_of(one)), width=room()))
+    whole = list(columns(chain.from_iterable(map(rows_of, findings)), width=room()))
     if arguments.all or len(heading + whole) <= SCREEN:
         return iter(heading + whole)
     counts = Counter(one.state for one in findings)
     heading.append(", ".join(f"{counts[state]} {state}" for state in reversed(SYMBOLS) if counts[state]))
     findings = sorted(findings, key=lambda one: list(SYMBOLS).index(one.state), reverse=True)
-    lines = columns(row for one in findings for row in rows_of(one))
+    lines = columns(chain.from_iterable(map(rows_of, findings)))
     parts = ([shortened(line, room())] for line in lines)
     return on_a_screen(arguments, heading, parts, "line", short=True)
 
 
 def rows_of(one: Check) -> Iterator[tuple[str, str]]:
-    """Yield the rows of a check: what was found, and what to do."""
+    """Yield the rows of a check: the result, and the remedy if any."""
     yield f"{SYMBOLS[one.state]} {one.what}", one.found
     if one.remedy:
         yield "", one.remedy
 
 
 def judged(what: str, good: bool, text: str, remedy: str, otherwise: str = "note") -> Check:
-    """Return what was found: `ok`, or `otherwise` with what to do."""
+    """Create a check from a condition.
+
+    Args:
+        what: the name of the check.
+        good: whether the condition is met; the state is then `ok`.
+        text: the result to show.
+        remedy: what to do if the condition is not met.
+        otherwise: the state if the condition is not met. Default: `note`.
+    """
     return Check(what, "ok", text) if good else Check(what, otherwise, text, remedy)
 
 
 def machine_findings(plan: Study) -> Iterator[Check]:
-    """Yield what is found of programs and hardware."""
+    """Yield checks of software, hardware, network and training cost."""
     version, new = platform.python_version(), sys.version_info[:3] >= OLDEST
     yield judged("Python", new, version, "install Python 3.11.4 or newer", "missing")
     yield Check("torch", "ok", importlib.metadata.version("torch"))
@@ -128,33 +143,37 @@ def machine_findings(plan: Study) -> Iterator[Check]:
 
 
 def _gpu(plan: Study) -> Check:
-    """Return what torch can compute on; only this needs torch."""
+    """Check the GPU; torch is imported here, because the import is slow."""
     import torch
 
     if torch.cuda.is_available():
-        cards = [torch.cuda.get_device_properties(place) for place in range(torch.cuda.device_count())]
-        names = ", ".join(f"{card.name} {card.total_memory / GIGABYTE:.0f} GB" for card in cards)
-        most, need = max(card.total_memory for card in cards), Cost(plan).gpu_bytes or 0
-        chunks = (
-            f"the largest training needs about {size_text(round(need))}: its steps are computed in chunks"
-        )
-        return judged("GPU", need <= most, names, chunks)
+        names, most = [], 0
+        for place in range(torch.cuda.device_count()):
+            card = torch.cuda.get_device_properties(place)
+            names.append(f"{card.name} {card.total_memory / GIGABYTE:.0f} GB")
+            most = max(most, card.total_memory)
+        need = Cost(plan).gpu_bytes or 0
+        chunks = f"the largest run needs about {size_text(round(need))}, so steps are computed in chunks"
+        return judged("GPU", need <= most, ", ".join(names), chunks)
     required = plan.scale.needs.gpu == "required"
-    remedy = "this scale is meant for a GPU" if required else ""
+    remedy = "this scale needs a GPU" if required else ""
     if torch.version.cuda or torch.version.hip:
-        found = "none that torch sees, although its build has CUDA"
-        remedy = f"look at the driver: nvidia-smi has to list a GPU, and to know CUDA {torch.version.cuda} or newer"
+        found = "torch finds no GPU, although it is a CUDA build"
+        remedy = (
+            f"check the driver: nvidia-smi should list a GPU and support CUDA {torch.version.cuda} or newer"
+        )
     else:
-        found = "none that torch sees (a CPU build)"
+        found = "torch finds no GPU (CPU build)"
         if shutil.which("nvidia-smi"):
             remedy = f"install the GPU build: {gpu_build()}"
     return Check("GPU", "missing" if required else "note", found, remedy)
 
 
 def gpu_build() -> str:
-    """Return the command that replaces a CPU build of torch by a GPU build.
+    """Return the command to replace a CPU build of torch with a GPU build.
 
-    pip install alone does nothing: to it, 2.13.0+cpu is 2.13.0. --force-reinstall would change other packages too.
+    `pip install` alone does nothing, because it treats 2.13.0+cpu as equal to 2.13.0. `--force-reinstall` would
+    reinstall other packages too.
     """
     release = importlib.metadata.version("torch").partition("+")[0]
     pip = f"{sys.executable} -m pip"
@@ -166,7 +185,7 @@ def _amount(what: str, amount: float, least: float) -> Check:
 
 
 def _disks(plan: Study) -> Iterator[Check]:
-    """Yield whether the disks of results and hub cache are large enough."""
+    """Check the free disk space for results and for the hub cache."""
     kept = plan.runs.keys() - list_discarded(plan).keys()
     wanted = Cost(plan).saved_bytes(kept) / GIGABYTE
     here, cache = Path.cwd(), hub_cache()
@@ -179,7 +198,7 @@ def _disks(plan: Study) -> Iterator[Check]:
     yield _amount("disk free", shutil.disk_usage(here).free / GIGABYTE, max(plan.scale.needs.disk_gb, wanted))
     free = shutil.disk_usage(cache).free / GIGABYTE
     remedy = f"{cache} needs about {fetched / GIGABYTE:.0f} GB for downloads; move HF_HOME"
-    yield judged("disk of the hub's cache", free >= fetched / GIGABYTE, f"{free:.0f} GB", remedy)
+    yield judged("hub cache disk", free >= fetched / GIGABYTE, f"{free:.0f} GB", remedy)
 
 
 def _hub(plan: Study) -> Check:
@@ -192,13 +211,13 @@ def _hub(plan: Study) -> Check:
         except OSError as error:
             reason = str(error.strerror or error)
     needed = plan.source == "hub" or any("hub" in source for source in plan.backbones.values())
-    remedy = "this study reads encoders or data of it: set HTTPS_PROXY, or fill the cache elsewhere" * needed
-    return Check("hub", "missing" if needed else "note", f"{HUB} is not reached ({reason})", remedy)
+    remedy = "this study uses encoders or data of the hub: set HTTPS_PROXY, or copy a filled cache" * needed
+    return Check("hub", "missing" if needed else "note", f"{HUB} cannot be reached ({reason})", remedy)
 
 
 def _slurm() -> Check:
     if not shutil.which("sinfo"):
-        return Check("Slurm", "note", "no sinfo here")
+        return Check("Slurm", "note", "sinfo is not installed")
     try:
         answer = subprocess.run(
             ["sinfo", "-h", "-o", "%P"], capture_output=True, text=True, timeout=5, check=True
@@ -211,15 +230,23 @@ def _slurm() -> Check:
 
 
 def _extras(plan: Study) -> Iterator[Check]:
-    """Yield suites of the study whose extra packages are not installed."""
-    names = sorted(current().suites.keys() & set().union(*plan.suites.values()))
-    yield from _missing("packages", (to_install(name, plan.scale.suite_options(name)) for name in names))
+    """Yield suites of the study with missing packages."""
+    for name in sorted(current().suites.keys() & set().union(*plan.suites.values())):
+        yield from _missing("packages", [to_install(name, plan.scale.suite_options(name))])
 
 
 def data_findings(plan: Study) -> Iterator[Check]:
-    """Yield the data of a study: existing, to download, or fetched."""
+    """Yield checks of the data of a study.
+
+    Args:
+        plan: the study.
+
+    Yields:
+        Files that exist or are missing, pins, sources to download manually, and sources that `replicse fetch`
+        downloads.
+    """
     if plan.source == "embedded":
-        yield Check("data", "ok", "generated, nothing to place")
+        yield Check("data", "ok", "generated, no files needed")
     yield from _missing("data", [absent_root(plan), *absent(plan)])
     local = plan.source == "local" and plan.data_root.is_dir()
     below = [plan.data_root / name for name in data_files(plan)] if local else []
@@ -227,7 +254,7 @@ def data_findings(plan: Study) -> Iterator[Check]:
         there = path.is_file()
         size = f" {size_text(path.stat().st_size)}" if there else ""
         yield judged(
-            "data", there, f"{path}{size}", f"put the file there; {plan.scale.file} names it", "missing"
+            "data", there, f"{path}{size}", f"put the file there; {plan.scale.file} uses it", "missing"
         )
     if local:
         try:
@@ -245,14 +272,14 @@ def data_findings(plan: Study) -> Iterator[Check]:
         else:
             fetched.append(need)
     if fetched:
-        remedy = f"replicse fetch --scale {plan.scale.name} brings it, with --dry-run lists it"
+        remedy = f"replicse fetch --scale {plan.scale.name} downloads it; --dry-run lists it"
         yield Check("data", "note", amounts_text(fetched), remedy)
 
 
 def _missing(what: str, sentences: Iterable[str | None]) -> Iterator[Check]:
-    """Yield missing things.
+    """Yield a check for each message about something missing.
 
-    The part of a sentence after its semicolon is the remedy.
+    The part of a message after the semicolon is the remedy.
     """
     for sentence in filter(None, sentences):
         found, _, remedy = sentence.partition("; ")

@@ -1,4 +1,4 @@
-"""The verb that evaluates an encoder on suites and tables of your own."""
+"""The verb `evaluate`: evaluate an encoder on suites and own datasets."""
 
 import os
 import re
@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -26,13 +27,20 @@ from replicse.spec.config import use_all_plugins
 from replicse.spec.datasets import load_datasets
 from replicse.workspace import workflow_folder
 
-# The evaluation sets that suites read; the first `*` is a task.
+# Patterns of the datasets of each suite; the first `*` stands for a task.
 READ = {"sts": "sts/*/test", "sts-dev": "sts/*/dev", "geometry": "sts/STS-B/*"}
 READ |= dict.fromkeys(("transfer", "transfer-dev"), "transfer/*/*")
 
 
 def parse_pooling(text: str) -> str | dict[str, Any]:
-    """Parse a pooling: a name, or a JSON object with parameters."""
+    """Parse a pooling: a name, or a JSON object with parameters.
+
+    Args:
+        text: a string such as "mean" or '{"pooling": "mask", "template": "..."}'.
+
+    Returns:
+        The name as a string, or the parameters as a dict.
+    """
     return json_mapping(text) if text.startswith("{") else text
 
 
@@ -47,16 +55,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--pooling",
         type=parse_pooling,
-        help="a name, or JSON; default: a sentence-transformers folder's own, else cls",
+        help="a name, or JSON; default: as in the encoder's modules.json, else cls",
     )
     parser.add_argument(
-        "--engine", choices=ENGINES, default="auto", help=f"{', '.join(ENGINES)}; auto: packed where it fits"
+        "--engine", choices=ENGINES, default="auto", help=f"{', '.join(ENGINES)}; auto: packed if possible"
     )
     parser.add_argument(
         "--max-length",
         type=int,
         metavar="N",
-        help=f"tokens; default: with the folder's own pooling its own, else {MAX_LENGTH}",
+        help=f"maximum number of tokens; default: as in modules.json, else {MAX_LENGTH}",
     )
     parser.add_argument("--suite", action="append", default=[], help="sts, geometry, ...; repeatable")
     parser.add_argument(
@@ -65,9 +73,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar=("FILE", "KEY=HEADING"),
-        help="your table: first, second, score, range=0,5, perhaps subset; or text, label, perhaps split",
+        help="your dataset: first, second, score, range=0,5, optionally subset; or text, label, optionally split",
     )
-    parser.add_argument("--options", type=json_mapping, default={}, help="JSON: suite to further options")
+    parser.add_argument("--options", type=json_mapping, default={}, help="JSON object: options by suite")
     parser.add_argument(
         "--data",
         type=Path,
@@ -78,15 +86,21 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--out",
         type=Path,
         required=True,
-        help="the JSON of scores; next to it, as .pairs.json, the cosines of STS",
+        help="the JSON file of scores; cosines of pairs are written to .pairs.json",
     )
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
     parser.add_argument("--device", help="cpu or cuda; default: the first GPU, else the CPU")
-    parser.add_argument("--plugin", action="append", default=[], help="default: as config.yaml; repeatable")
+    parser.add_argument(
+        "--plugin", action="append", default=[], help="a plug-in; default: as in config.yaml; repeatable"
+    )
 
 
 def run(arguments: Namespace) -> None:
-    """Evaluate an encoder on one or more suites; every distinct sentence is encoded once."""
+    """Evaluate an encoder on one or more suites.
+
+    Each distinct sentence is encoded once. The scores are printed and written to a JSON file. The dataset sizes should
+    be equal to the papers', otherwise BadInput is raised.
+    """
     from replicse.evaluation.suites import suite
 
     if not arguments.encoder:
@@ -98,7 +112,7 @@ def run(arguments: Namespace) -> None:
     if sets := parse_sets(arguments.set):
         suites, options = (*suites, "sets"), {**options, "sets": {"sets": sets}}
     if not suites:
-        raise BadInput("no --suite and no --set is given; name what the encoder is evaluated on")
+        raise BadInput("no --suite and no --set is given; add at least one")
     for name in (*suites, *options):
         suite(name, options.get(name))
     if arguments.suite and not arguments.data.exists():
@@ -119,33 +133,34 @@ def run(arguments: Namespace) -> None:
 
 
 def check_sizes(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Check the number of rows of evaluation sets, and return a digest of the files of each.
+    """Check the dataset size of each evaluation set and compute digests.
 
-    The sets that a study generates have sizes of their own.
+    Sizes are not checked if the data root was generated by a study.
 
     Args:
         root: the data root.
-        suites: the options of each suite.
+        suites: a dict from suite to options.
 
     Returns:
-        The digests by the beginning of the metric paths that read the files, as `sts/STS12`.
+        A dict from the beginning of metric paths, such as "sts/STS12", to a digest of the files of the dataset. Empty
+        if the data root is not a folder.
 
     Raises:
-        BadInput: a set has another number of rows than the papers use.
+        BadInput: if a dataset does not have the number of rows that the papers used.
+        MissingData: if the data root contains no dataset of the suites.
     """
     from replicse.data.sets import recorded_sets, senteval_root
 
     if not root.is_dir():
         return {}
-    asked = [
-        (name, f"data/{READ[name].replace('*', task, 1)}")
-        for name, options in suites.items()
-        if name in READ
-        for task in options.get("tasks") or ["*"]
-    ]
+    patterns: list[tuple[str, str]] = []
+    for name, options in suites.items():
+        if name in READ:
+            for task in options.get("tasks") or ["*"]:
+                patterns.append((name, f"data/{READ[name].replace('*', task, 1)}"))
     is_of_study = (root.resolve().parent / DATA).is_file()
     sizes = {} if is_of_study else load_datasets(workflow_folder()).plain()["sizes"]
-    recorded = recorded_sets(root, sizes, [pattern for _, pattern in asked])
+    recorded = recorded_sets(root, sizes, [pattern for _, pattern in patterns])
     if not recorded and suites.keys() <= READ.keys():
         senteval_root(root)
         raise MissingData(
@@ -153,7 +168,7 @@ def check_sizes(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> dict[str
             " another folder"
         )
     digests: dict[str, list[str]] = {}
-    for suite, pattern in asked:
+    for suite, pattern in patterns:
         for name, entry in recorded.items():
             if fnmatchcase(name, pattern):
                 path = suite if suite == "geometry" else f"{suite}/{name.split('/')[2]}"
@@ -162,7 +177,12 @@ def check_sizes(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> dict[str
 
 
 def write_scores(out: Path, result: dict[str, Any]) -> None:
-    """Write a result with the scores first, and cosines and labels of pairs to a file next to it."""
+    """Write a result with the scores first, and the pairs to another file.
+
+    Args:
+        out: the JSON file to write. Cosines and labels of pairs are written to the same name with `.pairs.json`.
+        result: the result; `pairs` and `suites` are removed from the dict.
+    """
     pairs = result.pop("pairs")
     write_ordered(out, {"suites": result.pop("suites"), **result})
     if pairs:
@@ -170,20 +190,28 @@ def write_scores(out: Path, result: dict[str, Any]) -> None:
 
 
 def format_scores(suites: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of one table per suite: a row per task, a column per metric."""
+    """Yield the lines of one table per suite.
+
+    A table has a row for each task and a column for each metric.
+
+    Args:
+        suites: nested dicts from suite, task and metric to score.
+    """
     for suite, numbers in suites.items():
         by_row: dict[str, dict[str, str]] = {}
         for path, number in _numbers(numbers):
             row, _, metric = path.rpartition("/")
             shown = f"{number:.2f}" if isinstance(number, float) else str(number)
             by_row.setdefault(row or path, {})[metric if row else "score"] = shown
-        metrics = list(dict.fromkeys(metric for row in by_row.values() for metric in row))
-        rows = [(row, *(scores.get(metric, "") for metric in metrics)) for row, scores in by_row.items()]
-        yield from columns([(suite, *metrics), *rows], numbers=range(1, len(metrics) + 1))
+        metrics = list(dict.fromkeys(chain.from_iterable(by_row.values())))
+        rows = [(suite, *metrics)]
+        for row, scores in by_row.items():
+            rows.append((row, *(scores.get(metric, "") for metric in metrics)))
+        yield from columns(rows, numbers=range(1, len(metrics) + 1))
 
 
 def _numbers(numbers: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, int | float]]:
-    """Yield path and value of each number; skip lists and missing numbers."""
+    """Yield path and value of each number; lists and None are skipped."""
     for name, value in numbers.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{above}{name}/")
@@ -192,35 +220,60 @@ def _numbers(numbers: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def print_failures(outcome: Mapping[str, Any], out: Path) -> None:
-    """Print a line for each missing number; raise Failed if all are missing."""
+    """Print a line for each missing number.
+
+    Args:
+        outcome: the result with `suites` and `failures`.
+        out: the file that contains the result, for the error message.
+
+    Raises:
+        Failed: if there is no number at all.
+    """
     for path, reason in outcome["failures"].items():
         if not reason.startswith(LACKS_PART):
             print(f"{path}: {' '.join(reason.split())}", file=sys.stderr)
-    if not any(True for _ in _numbers(outcome["suites"])):
-        raise Failed(f"nothing could be measured; {out} has the reason of each number that is missing")
+    if next(_numbers(outcome["suites"]), None) is None:
+        raise Failed(f"no score could be computed; {out} contains the reason for each missing score")
 
 
-def parse_sets(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
-    """Parse the words of each --set, `FILE KEY=HEADING ...`, into evaluation sets by the name of the file."""
+def parse_sets(values: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
+    """Parse the values of --set.
+
+    Args:
+        values: for each --set a list of strings, such as ["mine.csv", "first=a", "second=b", "score=s", "range=0,5"].
+
+    Returns:
+        A dict from a name, derived from the file name, to the evaluation set.
+
+    Raises:
+        BadInput: if a key or value is wrong, or if two files have the same name.
+    """
     sets: dict[str, EvaluationSet] = {}
-    for file, *words in asked:
-        path, where = Path(file), f"--set {file}"
-        keys: dict[str, Any] = {key: value for key, _, value in (word.partition("=") for word in words)}
+    for file, *words in values:
+        path, location = Path(file), f"--set {file}"
+        keys: dict[str, Any] = {}
+        for word in words:
+            key, _, value = word.partition("=")
+            keys[key] = value
         if "range" in keys:
-            problem = f'range is "{keys["range"]}"; write the lowest and the highest score, as range=0,5'
+            problem = f'range is "{keys["range"]}"; write the lowest and the highest score, such as range=0,5'
             try:
                 low, high = map(float, keys["range"].split(","))
             except ValueError:
-                raise BadInput(f"{where}: {problem}") from None
+                raise BadInput(f"{location}: {problem}") from None
             keys["range"] = [low, high]
-        if (name := name_set(path.stem)) in sets:
-            raise BadInput(f'{where}: another file gives a set "{name}"; rename one')
-        sets[name] = EvaluationSet.of({"file": file, **keys}, where)
+        name = name_set(path.stem)
+        if name in sets:
+            raise BadInput(f'{location}: another file also gives the name "{name}"; rename one of the files')
+        sets[name] = EvaluationSet.of({"file": file, **keys}, location)
     return sets
 
 
 def name_set(stem: str) -> str:
-    """Return a valid set name for a file: accents removed, other invalid characters as hyphens."""
+    """Return a valid dataset name for a file name without suffix.
+
+    Accents are removed, and other invalid characters are replaced with hyphens. Default if nothing is left: "set".
+    """
     plain = normalize("NFKD", stem).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9.@_-]+", "-", plain).lstrip(".@_-")[:80] or "set"
     return f"{name}-set" if name in RESERVED else name

@@ -1,4 +1,4 @@
-"""The verb `fetch`: download all files that items need."""
+"""The verb `fetch`: download the files and datasets of items."""
 
 import shutil
 import sys
@@ -33,11 +33,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_items_argument(parser)
     add_all_argument(parser)
-    parser.add_argument("--dry-run", action="store_true", help="list what is needed, and download nothing")
+    parser.add_argument("--dry-run", action="store_true", help="list the files, and download nothing")
     parser.add_argument(
         "--pin",
         action="store_true",
-        help="look up the commits that hub.lock.yaml lacks; download nothing",
+        help="add missing commits to hub.lock.yaml; download nothing",
     )
 
 
@@ -48,9 +48,10 @@ def run(arguments: Namespace) -> None:
         print("\n".join(pin(arguments.workflow, names, write=not arguments.dry_run)))
         return
     plan = chosen_study(arguments)
-    ways = [(need, way(need, plan)) for need in needs(plan)]
+    ways = []
     listing = []
-    for need, _ in ways:
+    for need in needs(plan):
+        ways.append((need, way(need, plan)))
         listing.append({"kind": need.kind, "name": need.name, "bytes": need.bytes, "licence": need.licence})
     document = {"scale": plan.scale.name, "needs": listing}
     answer(arguments.json, document, listed(plan, ways, arguments), bytes="bytes")
@@ -62,14 +63,20 @@ def run(arguments: Namespace) -> None:
 
 
 OF_HUB = ("artefact", "part", "encoder", "suite")
-# A function that fetches a need, or a sentence on how to get it manually.
+# A function to download a file or dataset, or a string on how to get it manually.
 Way = Callable[[], object] | str
 
 
 def way(need: Need, plan: Study) -> Way:
-    """Return the action that fetches a need.
+    """Return a function to download a required file or dataset.
 
-    It does nothing for a file that is in the data root.
+    Args:
+        need: the file or dataset.
+        plan: the study.
+
+    Returns:
+        The function, which does nothing if the file is in the data root already; or a sentence on how to get the file
+        manually.
     """
     folder = Path(plan.paths.data).parent / "data"
     match need.kind:
@@ -87,19 +94,19 @@ def way(need: Need, plan: Study) -> Way:
     if target.exists():
         return lambda: None
     if need.source is None:
-        return f"no address is known; put it at {target}"
+        return f"the address is unknown; put the file at {target}"
     if need.source.by_hand:
-        return f"{need.source.by_hand}; it comes from {need.source.address}; put it at {target}"
+        return f"{need.source.by_hand}; download from {need.source.address}; put the file at {target}"
     return partial(download, need.source, target)
 
 
 def _suite_action(suite: str, options: SuiteOptions) -> Way:
-    """Return the action that fetches a suite's datasets, or a sentence."""
+    """Return a function to download a suite's datasets, or a string."""
     if missing := to_install(suite, options):
         return missing
     fetch = getattr(import_module(current().suites[suite].module), "fetch", None)
     if fetch is None:
-        return f"the suite {suite} downloads them when it first runs; let that run with the network"
+        return f"the suite {suite} downloads datasets in the first run; run it with network access"
     return partial(fetch, **options.plain())
 
 
@@ -111,14 +118,21 @@ def _artefact(name: str, workflow: Path, folder: Path) -> None:
 
 
 def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> Iterator[str]:
-    """Yield the total size and each source with size and licence."""
+    """Yield the total size, then each source with size and licence.
+
+    Args:
+        plan: the study.
+        ways: each required source, with the function or sentence of `way`.
+        arguments: the parsed arguments.
+    """
     amount = amounts_text([need for need, _ in ways])
     head = [
-        f"scale {plan.scale.name}: {len(ways)} to fetch, for {several(len(plan.items), 'item')}; {amount}"
+        f"scale {plan.scale.name}: {several(len(ways), 'source')} for {several(len(plan.items), 'item')}; {amount}"
     ]
-    head += [f"to download manually: {need.name}: {how}" for need, how in ways if isinstance(how, str)]
     rows = []
-    for need, _ in ways:
+    for need, how in ways:
+        if isinstance(how, str):
+            head.append(f"to download manually: {need.name}: {how}")
         licence = f"  ({need.licence})" if need.licence else ""
         rows.append((size_text(need.bytes), need.name + licence))
     lines = list(columns(rows, numbers=(0,))) if rows else []
@@ -128,7 +142,7 @@ def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> I
 
 
 def check_room(wanted: list[Need]) -> None:
-    """Raise BadInput if the hub cache's disk is too small."""
+    """Raise BadInput if the disk of the hub cache has too little space."""
     place = hub_cache()
     free, (_, disk, _) = shutil.disk_usage(place).free, amounts(wanted)
     if free < disk:
@@ -138,7 +152,7 @@ def check_room(wanted: list[Need]) -> None:
 
 
 def hub_cache() -> Path:
-    """Return the folder of the hub's cache, or its nearest parent that exists."""
+    """Return the folder of the hub cache, or the nearest existing parent."""
     place = Path(constants.HF_HUB_CACHE)
     while not place.exists():
         place = place.parent
@@ -146,25 +160,29 @@ def hub_cache() -> Path:
 
 
 def fetch_all(ways: list[tuple[Need, Way]]) -> None:
-    """Fetch all needs, also after a failure, which is printed.
+    """Download all sources; if one fails, print the error and continue.
+
+    Args:
+        ways: each required source, with the function or sentence of `way`.
 
     Raises:
-        MissingData: After all others, if downloads failed.
-        Failed: If something must be downloaded manually.
+        MissingData: if downloads failed.
+        Failed: if something must be downloaded manually.
     """
     failed = 0
-    for place, (need, bring) in enumerate(ways, 1):
-        if isinstance(bring, str):
+    left = []
+    for place, (need, download_need) in enumerate(ways, 1):
+        if isinstance(download_need, str):
+            left.append(need.name)
             continue
         print(f"[{place}/{len(ways)}] {need.name}", file=sys.stderr, flush=True)
         try:
-            bring()
+            download_need()
         except BadInput as problem:
             failed += 1
             print(f"replicse fetch: {problem}", file=sys.stderr, flush=True)
     if failed:
-        raise MissingData(f"{failed} of {len(ways)} could not be fetched; run it again to resume")
-    left = [need.name for need, how in ways if isinstance(how, str)]
+        raise MissingData(f"{failed} of {len(ways)} downloads failed; run the command again to resume")
     if left:
-        raise Failed(f"fetched all but what must be downloaded manually: {', '.join(left)}")
-    print(f"fetched all {len(ways)}; a study of these items runs with HF_HUB_OFFLINE=1")
+        raise Failed(f"fetched everything except files to download manually: {', '.join(left)}")
+    print(f"fetched all {len(ways)}; these items can be run with HF_HUB_OFFLINE=1")

@@ -33,13 +33,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
     parser.add_argument("--processes", type=int, default=1, help="train: processes that share each batch")
     parser.add_argument(
-        "--chunk", type=int, default=0, help="train: rows that are encoded at a time (0: all)"
+        "--chunk", type=int, default=0, help="train: number of rows to encode together (0: all)"
     )
     parser.add_argument("--join", type=int, default=0, help="train: port of the first process of the run")
 
 
 def run(arguments: Namespace) -> int | None:
-    """Run a job, then copy its specification next to its outputs."""
+    """Run a job, then copy the job specification next to the outputs.
+
+    Args:
+        arguments: the parsed arguments with the specification, threads, device and processes.
+
+    Returns:
+        The exit code of the stage; None means success.
+    """
     specification = read_specification(arguments.specification)
     name = specification["stage"]
     stage: Stage = importlib.import_module(f"replicse.cli.stages.{name}").STAGE
@@ -52,7 +59,7 @@ def run(arguments: Namespace) -> int | None:
     arguments.state = results / "state" / specification["id"]
     arguments.code = specification["digests"].get("code", "")
     copy = copy_of(name, arguments.out)
-    # Remove the old copy first, so that a killed job has none.
+    # Remove the old copy first, so that a killed job does not look finished.
     copy.unlink(missing_ok=True)
     code = stage.run(stage.check(payload, str(arguments.specification)), arguments)
     if not code and not arguments.join:
@@ -64,31 +71,37 @@ def run(arguments: Namespace) -> int | None:
 def is_single_process(arguments: Namespace) -> bool:
     """Return whether a job has one process.
 
-    Several processes of a run choose their devices together.
+    If a run has several processes, they choose devices together.
     """
     count = max(arguments.processes, int(os.environ.get("WORLD_SIZE", "1")))
     return count == 1 and not arguments.join
 
 
 def read_specification(file: Path) -> dict[str, Any]:
-    """Load the specification of a job.
+    """Load and check the specification of a job.
+
+    Args:
+        file: a JSON file below results/SCALE/jobs.
+
+    Returns:
+        A dict with the keys of `KEYS`.
 
     Raises:
-        BadInput: if the file is not the specification of a job.
+        BadInput: if the file is not a job specification.
     """
     document = read_json(file)
     if not isinstance(document, Mapping):
         raise BadInput(f"{file}: not the specification of a job; name a file below results/SCALE/jobs")
     for key, kind in KEYS.items():
         if not isinstance(document.get(key), kind):
-            raise BadInput(f'{file}: no "{key}" of a job; start the study again, which writes the file again')
+            raise BadInput(f'{file}: "{key}" is missing or wrong; run the study again to rewrite the file')
     check_known(document["stage"], STAGES, f'{file}: stage is "{document["stage"]}"')
     if not document["outputs"]:
-        raise BadInput(f'{file}: "outputs" is empty; start the study again, which writes the file again')
+        raise BadInput(f'{file}: "outputs" is empty; run the study again to rewrite the file')
     return dict(document)
 
 
 def results_folder(file: Path, specification: Mapping[str, Any]) -> Path:
-    """Return the results folder of a specification."""
+    """Return the results folder of a job specification."""
     depth = 1 + len(Path(specification["stage"], specification["id"]).parts)
     return file.parents[depth - 1]

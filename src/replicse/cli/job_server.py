@@ -28,7 +28,7 @@ from replicse.runtime.memory import USUAL, set_thresholds
 
 log = logging.getLogger(__name__)
 
-# They import torch, scipy, pandas, tokenizers and others.
+# Modules to import before forking; they import torch, scipy, pandas, tokenizers and others.
 PRELOADED = (
     "sklearn.cluster",
     "matplotlib.backends.backend_pdf",
@@ -41,7 +41,7 @@ PRELOADED = (
     "replicse.evaluation.model",
     "replicse.show.figures",
 )
-# Snakemake sets these for a job.
+# Snakemake sets these environment variables for a job.
 THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -49,23 +49,27 @@ THREADS = (
     "MKL_NUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
-# Arrow, which pandas imports, would otherwise start a thread of its memory allocator.
+# Without this, Arrow (imported by pandas) starts a thread for memory allocation, and forking is not safe.
 QUIET = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
 DIE_WITH_PARENT, SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
 PATIENCE = 20.0  # seconds to wait for the rest of a request
 
 
 def start(threads: int) -> None:
-    """Start a server for jobs with a number of threads in this folder.
+    """Start the job server of this folder.
 
-    No server is started if the system or the file system does not support Unix sockets.
+    No server is started if the system or the file system does not support Unix sockets. Jobs then run as separate
+    processes.
+
+    Args:
+        threads: the number of threads of a job.
     """
     if not hasattr(os, "pidfd_open"):
         return
     added = {**dict.fromkeys(THREADS, str(threads)), **QUIET, "PYTHONPATH": str(Path(__file__).parents[2])}
     Path(ADDRESS).unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
-        # Bind here, so that jobs can connect while the server is still importing.
+        # Bind here, so that jobs can connect while the server is importing modules.
         try:
             listener.bind(ADDRESS)
         except OSError as error:
@@ -82,7 +86,7 @@ def start(threads: int) -> None:
 
 
 class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
-    """A server that forks for each request."""
+    """A server with a forked process for each request."""
 
     max_children = 1 << 20  # the scheduler limits the number of jobs
 
@@ -92,7 +96,11 @@ class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
         self.socket = listener
 
     def serve_until(self, ended: int) -> None:
-        """Serve until a file descriptor becomes readable and no job is left."""
+        """Serve until a file descriptor becomes readable.
+
+        Args:
+            ended: the file descriptor of a process; it becomes readable when the process ends.
+        """
         read: list[Any] = [ended, self.socket]
         while ended not in select.select(read, [], [])[0]:
             self.handle_request()
@@ -101,12 +109,12 @@ class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
 
 
 class ForkedJob(socketserver.BaseRequestHandler):
-    """A forked process that runs a job and sends the exit code."""
+    """A forked process to run a job and send the exit code."""
 
     def handle(self) -> None:
         """Run a job as `python -m replicse` would.
 
-        Decline it if its environment differs.
+        The job is declined if Python, the package or library settings differ from the server's.
         """
         os.setpgid(0, 0)
         _set_apart()
@@ -128,9 +136,9 @@ class ForkedJob(socketserver.BaseRequestHandler):
 
 
 def _end_with(client: socket.socket) -> None:
-    """End this job and its children when its client is gone.
+    """Kill this job and all child processes if the client exits.
 
-    The client may start it again.
+    Otherwise the job could run twice, because the workflow may start it again.
     """
     with contextlib.suppress(OSError):
         client.recv(1)
@@ -138,7 +146,7 @@ def _end_with(client: socket.socket) -> None:
 
 
 def _settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that libraries read when they are imported."""
+    """Return the environment variables used by libraries at import."""
     return {name: value for name, value in environment.items() if SETTINGS.fullmatch(name)}
 
 
@@ -148,7 +156,7 @@ def _exit_code(asked: Mapping[str, Any], descriptors: Sequence[int]) -> int:
     try:
         for target, descriptor in enumerate(descriptors, start=1):
             os.dup2(descriptor, target)
-        # Python's streams remember whether the server's output is seekable, so create new ones.
+        # Python's streams cache whether the server's output is seekable, so create new streams.
         sys.stdout, sys.stderr = (os.fdopen(target, "w", 1, closefd=False) for target in (1, 2))
         os.chdir(asked["folder"])
         os.environ.clear()
@@ -166,7 +174,7 @@ def _exit_code(asked: Mapping[str, Any], descriptors: Sequence[int]) -> int:
 
 
 def _set_apart() -> None:
-    """Name this process as a job, and let it end with the server."""
+    """Set the process name, and end this process if the server ends."""
     import ctypes
 
     library = ctypes.CDLL(None)
@@ -175,9 +183,14 @@ def _set_apart() -> None:
 
 
 def serve(descriptor: int, parent: int, address: str) -> None:
-    """Import shared modules and serve.
+    """Import shared modules and serve jobs.
 
-    Exit if forking is not safe, so that jobs run as plain processes.
+    If an import has started threads, forking is not safe: the server exits, and jobs run as separate processes.
+
+    Args:
+        descriptor: the file descriptor of the listening socket.
+        parent: the id of the process that started the server; the server exits when this process ends.
+        address: the path of the socket, which is removed at the end.
     """
     own = Path(address).stat().st_ino
     try:
@@ -200,13 +213,13 @@ def serve(descriptor: int, parent: int, address: str) -> None:
             gc.freeze()
             Server(listener).serve_until(watched)
     finally:
-        with contextlib.suppress(OSError):  # the next study of the folder may have created its own socket
+        with contextlib.suppress(OSError):  # the next run in this folder may have created a new socket
             if Path(address).stat().st_ino == own:
                 Path(address).unlink()
 
 
 def _build_models() -> None:
-    """Build all pydantic models, which would otherwise be built at first use."""
+    """Build all pydantic models now; by default each job would build them."""
     kinds = [Checked]
     for kind in kinds:
         kind.model_rebuild()
@@ -214,7 +227,7 @@ def _build_models() -> None:
 
 
 def _optimise_nothing() -> None:
-    """Create an optimiser, so that torch imports its compiler."""
+    """Create an optimiser, because torch imports the compiler at first use."""
     import torch
 
     torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])

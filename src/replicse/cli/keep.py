@@ -1,4 +1,4 @@
-"""Keep a finished study among the committed ones, or write a committed study as a crate."""
+"""The verb `keep`: copy a finished study to reports/studies, or export it."""
 
 import re
 import shutil
@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--crate",
         type=Path,
         metavar="FILE.zip",
-        help="write a committed study to a crate, with papers, plug-ins, pins, scores of each pair and histories",
+        help="export a committed study as an RO-Crate with papers, plug-ins, pins, scores of pairs and training logs",
     )
     parser.add_argument(
         "--weights",
@@ -53,11 +53,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Write a finished study to reports/studies/NAME, or a committed study to an RO-Crate, as for Zenodo."""
+    """Copy a finished study to reports/studies/NAME, or export it.
+
+    The default is a copy in reports/studies. With --crate, a committed study is written as an RO-Crate; with --record,
+    as a source of the record.
+
+    Raises:
+        BadInput: if the study is incomplete or outdated, or was computed from uncommitted code.
+    """
     if not NAME.fullmatch(arguments.name):
-        raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
+        raise BadInput(f'name is "{arguments.name}"; expected lower-case letters, digits and hyphens')
     if arguments.name == RECORD:
-        raise BadInput(f'name is "{RECORD}", which is what others measured; choose another name')
+        raise BadInput(f'name is "{RECORD}", which is reserved for the record; choose another name')
     if arguments.crate or arguments.weights:
         keep_crate(arguments.name, arguments.workflow, arguments.crate, arguments.weights)
         return
@@ -93,10 +100,13 @@ def run(arguments: Namespace) -> None:
 
 
 def finished_study(arguments: Namespace) -> Study:
-    """Load the study whose results are kept, chosen as for `report`.
+    """Load the study to keep; `report` selects a study in the same way.
+
+    Args:
+        arguments: the parsed arguments.
 
     Raises:
-        BadInput: if the study was run with another config than the arguments choose.
+        BadInput: if the study was not run with the config that the arguments select.
     """
     study = own_study(arguments, own=True).plan
     refuse_other_config(study)
@@ -104,7 +114,7 @@ def finished_study(arguments: Namespace) -> Study:
 
 
 def refuse_outdated(study: Study) -> None:
-    """Raise BadInput if something that evaluations were computed from has changed since."""
+    """Raise BadInput if an input of the evaluations has changed since."""
     specifications = Specifications(study)
     changes = {item: specifications.changes_of_item(item) for item in study.items}
     for sentence in describe_outdated(changes):
@@ -112,22 +122,25 @@ def refuse_outdated(study: Study) -> None:
 
 
 def keep_crate(name: str, workflow: Path, out: Path | None, weights: Path | None) -> None:
-    """Write a committed study as a crate, with the evidence of its numbers if the study was run in this folder.
+    """Write a committed study as a crate.
+
+    The crate contains the evaluations if the study was run in this folder.
 
     Args:
         name: the name of the study.
         workflow: the folder of the workflow.
-        out: the zip to write.
-        weights: the folder that the selected weights are copied to; None to copy nothing.
+        out: the zip file to write.
+        weights: the folder to which the selected weights are copied; None to copy nothing.
 
     Raises:
-        BadInput: if no committed study has this name, or weights are asked for without a crate or without results.
+        BadInput: if there is no committed study of this name, or if `weights` is given without `out` or without
+            results.
     """
     from replicse.cli.crate import write_crate
     from replicse.cli.crate_evidence import Evidence
 
     if out is None:
-        raise BadInput("--weights is for a crate; add --crate FILE.zip")
+        raise BadInput("--weights needs --crate; add --crate FILE.zip")
     studies = committed()
     check_known(name, studies, f'no committed study is named "{name}"')
     paths = studies[name]
@@ -143,11 +156,20 @@ def keep_crate(name: str, workflow: Path, out: Path | None, weights: Path | None
     count = write_crate(name, paths, plan, out, evidence if evidence.exists else None)
     print(f"wrote={out} files={count} bytes={out.stat().st_size}")
     if weights and (missing := evidence.copy_weights(weights)):
-        print(f"removed after their evaluation, so not in {weights}: {', '.join(missing)}", file=sys.stderr)
+        print(f"weights removed after evaluation, not in {weights}: {', '.join(missing)}", file=sys.stderr)
 
 
 def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> None:
-    """Raise BadInput if the code or a result has uncommitted changes, or a result has no record of its code."""
+    """Raise BadInput if code has uncommitted changes, now or in a result.
+
+    Args:
+        runs: the records of the runs, a dict by run.
+        evaluations: the records of the evaluations, a dict by file.
+        paths: the paths of the study.
+
+    Raises:
+        BadInput: if the code has uncommitted changes, a result was computed with such code, or a result has no record.
+    """
     from replicse.provenance.record import software
 
     if software()["dirty"]:
@@ -163,16 +185,21 @@ def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> Non
 
 def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
     if not record:
-        raise BadInput(f"{file}: no record of what made it; {remedy}")
+        raise BadInput(f"{file}: no record of the code; {remedy}")
     if record.get("dirty"):
-        changes = f"made with uncommitted changes to commit {record.get('commit', '')[:12]}"
+        changes = f"computed with uncommitted changes to commit {record.get('commit', '')[:12]}"
         raise BadInput(f"{file}: {changes}; {remedy}")
 
 
 def made_facts(plan: Study, *made: Records) -> dict[str, Any]:
-    """Return the record of a study: facts that all its results share, otherwise the facts of today.
+    """Return the record of a study with commit, versions and hardware.
 
-    `dirty` is true if any result was computed from code with uncommitted changes.
+    A fact is used if it is the same for all results; the default is the fact of this machine. `dirty` is true
+    if a result was computed from code with uncommitted changes.
+
+    Args:
+        plan: the study.
+        made: the records of runs and of evaluations.
     """
     facts, alike = study_facts(describe_study(plan), read_json(plan.paths.data)), common_origin(*made)
     dirty = alike.get("dirty") if "commit" in alike else facts["dirty"] or alike.get("dirty")

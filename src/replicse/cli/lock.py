@@ -21,15 +21,15 @@ HEAD = "# Every hub artefact at its commit; `replicse fetch --pin` looks up miss
 
 
 def pin(workflow: Path, names: Collection[str] | None, write: bool) -> Iterator[str]:
-    """Look up the missing commits of the lock file, and write it.
+    """Look up missing commits and add them to the lock file.
 
     Args:
-        workflow: Folder of papers and scales.
-        names: Repositories to look up; default: all that the scales name.
-        write: Whether to write the lock file.
+        workflow: the folder of papers and scales.
+        names: the repositories to look up; None for all repositories of all scales.
+        write: whether to write the lock file.
 
     Yields:
-        A line for each new pin.
+        A line for each new, changed or removed commit.
     """
     old = load_lock(workflow)
     check_reached()
@@ -43,34 +43,42 @@ def pin(workflow: Path, names: Collection[str] | None, write: bool) -> Iterator[
 
 
 def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
-    """Return the branch, tag or abbreviated commit of each artefact.
+    """Return the branch, tag or abbreviated commit of each repository.
+
+    Args:
+        workflow: the folder of papers and scales.
 
     Returns:
-        Revisions by (kind, repository); the kind is model or dataset.
+        A dict from (kind, repository) to revision. The kind is "model" or "dataset". Default revision: "main".
 
     Raises:
-        BadInput: If a repository is used at two revisions, because the lock file has one commit for each.
+        BadInput: if a repository is used at two revisions, because the lock file has one commit per repository.
     """
     named = [(("dataset", SIMCSE_DATA), SIMCSE_REVISION)]
     for path in load_scales(workflow).values():
         scale = read_yaml(path)
         for section in ("backbones", "released"):
-            entries = [entry for entry in scale.get(section, {}).values() if "hub" in entry]
-            named += [(("model", entry["hub"]), entry.get("revision") or "main") for entry in entries]
-        corpora = [one for one in mappings(scale) if one.get("format") == "hub-dataset"]
-        parts = [part for corpus in corpora for part in corpus["parts"]]
-        named += [(("dataset", part["path"]), part.get("revision") or "main") for part in parts]
+            for entry in scale.get(section, {}).values():
+                if "hub" in entry:
+                    named.append((("model", entry["hub"]), entry.get("revision") or "main"))
+        for corpus in mappings(scale):
+            if corpus.get("format") == "hub-dataset":
+                for part in corpus["parts"]:
+                    named.append((("dataset", part["path"]), part.get("revision") or "main"))
     wanted: dict[tuple[str, str], str] = {}
     for key, revision in named:
         if wanted.setdefault(key, revision) != revision:
-            raise BadInput(f"{key[1]} is named at {wanted[key]} and at {revision}; keep one revision")
+            raise BadInput(f"{key[1]} is used at revisions {wanted[key]} and {revision}; keep one of them")
     return wanted
 
 
 def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: Collection[str] | None) -> Lock:
-    """Add the hub's current commits of artefacts without a complete pin.
+    """Return a lock file with the current commits of unpinned repositories.
 
-    An abbreviated pin is completed.
+    Args:
+        wanted: a dict from (kind, repository) to revision.
+        old: the existing lock file; complete commits are not changed, abbreviated commits are completed.
+        names: the repositories to look up; None for all.
     """
     today = f"resolved at the hub, {datetime.now(UTC):%Y-%m-%d}"
     pins: dict[str, dict[str, Pin]] = {"model": {}, "dataset": {}}
@@ -86,11 +94,17 @@ def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: Collection[st
 def commit_of(kind: str, name: str, revision: str) -> str:
     """Return the commit of a branch, tag or abbreviated commit.
 
-    Raises MissingData offline.
+    Args:
+        kind: "model" or "dataset".
+        name: the name of the repository, such as "bert-base-uncased".
+        revision: the branch, tag or abbreviated commit.
+
+    Raises:
+        MissingData: if the hub cannot be reached or has no such revision.
     """
     try:
         if ABBREVIATED.fullmatch(revision):
-            commits = (info.commit_id for info in HfApi().list_repo_commits(name, repo_type=kind))
+            commits = [info.commit_id for info in HfApi().list_repo_commits(name, repo_type=kind)]
             commit = next((commit for commit in commits if commit.startswith(revision)), None)
         else:
             commit = HfApi().repo_info(name, repo_type=kind, revision=revision).sha
@@ -99,12 +113,17 @@ def commit_of(kind: str, name: str, revision: str) -> str:
         problem = f"the commit of {name} at {revision} cannot be resolved ({reason})"
         raise MissingData(f"{problem}; connect to the hub and run replicse fetch --pin again") from error
     if commit is None:
-        raise MissingData(f"{name} has no commit {revision}; name one that it has, or null for its newest")
+        raise MissingData(f"{name} has no commit {revision}; use an existing commit, or null for the newest")
     return commit
 
 
 def differences(old: Lock, new: Lock) -> list[str]:
-    """Return a line for each pin that is new, changed or removed."""
+    """Return a line for each new, changed or removed commit.
+
+    Args:
+        old: the lock file before the changes.
+        new: the lock file after the changes.
+    """
     lines = []
     for before, after in ((old.models, new.models), (old.datasets, new.datasets)):
         for name in after | before:

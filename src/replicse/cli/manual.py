@@ -28,7 +28,7 @@ from replicse.workspace import packaged
 MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
 # The first names of the API page.
 FIRST = ("load", "evaluate", "train")
-# Classes and functions that plug-ins use, besides the public names.
+# Further classes for plug-ins.
 GIVEN = (
     "objective.terms.Step",
     "objective.terms.Term",
@@ -41,14 +41,18 @@ GIVEN = (
 
 
 def find_pages() -> dict[str, Path]:
-    """Return the Markdown file of each page by name."""
+    """Return a dict from the name of each page to the Markdown file."""
     return {file.stem: file for file in sorted(packaged("docs").glob("*.md"))}
 
 
 def read_page(name: str) -> str:
-    """Load a page as Markdown and fill in its generated parts.
+    """Load a page as Markdown and fill in the generated parts.
 
-    BadInput names the nearest page.
+    Args:
+        name: the name of a page, such as "formats".
+
+    Raises:
+        BadInput: if there is no such page; the message contains the nearest name.
     """
     pages = find_pages()
     check_known(name, pages, f'no page is named "{name}"')
@@ -56,25 +60,25 @@ def read_page(name: str) -> str:
 
 
 def public_names() -> list[str]:
-    """Return the names on the API page in order: public names, then the types that plug-ins get."""
+    """Return the names on the API page: public names, then plug-in types."""
     others = [name for name in resolve_name("replicse").__all__ if not name.startswith("_")]
     return list(dict.fromkeys([*FIRST, *others, *GIVEN]))
 
 
 def interface() -> str:
-    """Return signature and docstring of each name on the API page.
+    """Return the signatures and docstrings of the API page as Markdown.
 
-    The methods of classes are included.
+    Public methods of classes are included.
     """
     parts = []
     for name in public_names():
         value = resolve_name(f"replicse.{name}")
         parts.append(f"## replicse.{name}\n\n{_described(name, value)}")
         members = vars(value).items() if isinstance(value, type) else ()
-        methods = [(key, each) for key, each in members if not key.startswith("_") and inspect.getdoc(each)]
-        parts += [
-            _described(key, each) for key, each in methods if callable(each) or isinstance(each, property)
-        ]
+        for key, member in members:
+            is_method = callable(member) or isinstance(member, property)
+            if is_method and not key.startswith("_") and inspect.getdoc(member):
+                parts.append(_described(key, member))
     return "\n\n".join(parts)
 
 
@@ -87,7 +91,7 @@ def _described(name: str, value: Any) -> str:
 
 
 def commands() -> str:
-    """Return the help of every verb, from the parsers of the command line."""
+    """Return the help of every verb as Markdown."""
     os.environ["COLUMNS"] = "80"
     parts = []
     for group, verbs in GROUPS.items():
@@ -103,7 +107,10 @@ def indented(text: str) -> str:
 
 
 def formats() -> str:
-    """Describe the keys of every kind of file; shared parts come last."""
+    """Describe the keys of every kind of file as Markdown.
+
+    Shared parts come last.
+    """
     kinds = file_schemas()
     shared: dict[str, Mapping[str, Any]] = {}
     parts = []
@@ -111,7 +118,8 @@ def formats() -> str:
         shared |= schema.get("$defs", {})
         parts.append(f"## {name}\n\n{keys(schema)}")
     parts.append("## Parts of files")
-    parts += [f"### {name}\n\n{keys(schema)}" for name, schema in sorted(shared.items())]
+    for name, schema in sorted(shared.items()):
+        parts.append(f"### {name}\n\n{keys(schema)}")
     return "\n\n".join(parts)
 
 
@@ -127,10 +135,16 @@ def file_schemas() -> dict[str, dict[str, Any]]:
 
 
 class DescribedKeys(GenerateJsonSchema):
-    """JSON Schema with a description of each key, from the `Attributes` of the docstrings."""
+    """A JSON Schema generator with descriptions of keys.
+
+    The descriptions are the `Attributes` in the docstring of the class.
+    """
 
     def model_schema(self, schema: Any) -> dict[str, Any]:
-        """Return the schema of a model, with descriptions from the model and the classes that it inherits from."""
+        """Return the schema of a model with descriptions.
+
+        Descriptions of base classes are included.
+        """
         written = super().model_schema(schema)
         meanings: dict[str, str] = {}
         for kind in reversed(schema["cls"].__mro__):
@@ -143,7 +157,14 @@ class DescribedKeys(GenerateJsonSchema):
 
 
 def split_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Split the docstring of a class into the text before `Attributes:` and the meaning of each attribute."""
+    """Split the docstring of a class at `Attributes:`.
+
+    Args:
+        text: the docstring without indentation.
+
+    Returns:
+        The text before `Attributes:`, and a dict from attribute to meaning.
+    """
     about, _, listed = text.partition("\nAttributes:\n")
     attributes: dict[str, str] = {}
     for line in inspect.cleandoc(listed).splitlines():
@@ -157,7 +178,11 @@ def split_docstring(text: str) -> tuple[str, dict[str, str]]:
 
 
 def keys(schema: Mapping[str, Any]) -> str:
-    """Describe an object by its keys, and any other value by its type."""
+    """Describe a file: a table of keys for an object, otherwise the type.
+
+    Args:
+        schema: a JSON Schema.
+    """
     about = schema.get("description", "").replace("\n\n", "\n")
     if "properties" not in schema:
         return f"{about}\n\nA file is a {kind(schema)}."
@@ -171,7 +196,7 @@ def keys(schema: Mapping[str, Any]) -> str:
 
 
 def format_default(value: Any) -> str:
-    """Return a default as YAML writes it; an empty string if it is empty."""
+    """Format a default as in YAML; an empty string if the default is empty."""
     is_empty = not any(value.values()) if isinstance(value, dict) else value in (None, "", [])
     if is_empty:
         return ""
@@ -179,7 +204,11 @@ def format_default(value: Any) -> str:
 
 
 def kind(value: Mapping[str, Any]) -> str:
-    """Describe the values that a schema allows, with links to parts of files."""
+    """Describe the allowed values of a schema, with links to shared parts.
+
+    Args:
+        value: a JSON Schema.
+    """
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
@@ -194,11 +223,11 @@ def kind(value: Mapping[str, Any]) -> str:
 
 
 def _constant(value: str) -> str:
-    return f"`{value}`" if value else "blank"
+    return f"`{value}`" if value else "empty"
 
 
 def plural(value: Mapping[str, Any]) -> str:
-    """Describe a list, a dict or a plain value."""
+    """Describe a list, a dict, a string, a number or a boolean."""
     if value.get("type") == "array":
         members = value.get("items") or {"anyOf": value.get("prefixItems", [{}])}
         return f"list of {kind(members)}"

@@ -1,4 +1,4 @@
-"""The parser of a verb, whose help fits on a screen."""
+"""An argument parser whose help fits on a screen."""
 
 import argparse
 import textwrap
@@ -11,26 +11,29 @@ WIDTH = 80
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser with a compact help.
+    """An argument parser with compact help.
 
-    Options of further groups are described only if `explained`.
+    Attributes:
+        explained: whether the help describes the options of additional groups, not only lists them. Default: False.
     """
 
     explained = False
 
     def error(self, message: str) -> NoReturn:
-        """Exit with a mistake in the arguments.
+        """Print an error about the arguments and exit.
 
-        Say how flags reach Snakemake, if the verb passes some on.
+        If the verb passes options to Snakemake, the message explains how.
         """
         if message.startswith("unrecognized arguments") and "further" in self._defaults:
-            message += "; flags of Snakemake follow a lone --"
+            message += "; options of Snakemake must follow a lone --"
         super().error(message)
 
     def format_help(self) -> str:
         """Return usage, description, examples and arguments."""
-        examples = [line for text in (self.epilog or "").splitlines() for line in _example(text)]
-        lines = [*textwrap.wrap(self.description or "", WIDTH), *examples, *self._meanings()]
+        lines = textwrap.wrap(self.description or "", WIDTH)
+        for example in (self.epilog or "").splitlines():
+            lines += _example(example)
+        lines += self._meanings()
         return self.format_usage() + "\n".join(lines) + "\n"
 
     def _meanings(self) -> Iterator[str]:
@@ -39,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         yield from _lines([*first._group_actions, *second._group_actions])
         for group in further:
             names = " ".join(each.option_strings[0].lstrip("-") for each in group._group_actions)
-            yield f"{group.title}{'' if self.explained else ' (explained by --help --all)'}:"
+            yield f"{group.title}{'' if self.explained else ' (see --help --all)'}:"
             yield from _lines(group._group_actions) if self.explained else _wrapped(f"  {names}", "  ")
 
 
@@ -52,14 +55,14 @@ def _lines(actions: Iterable[argparse.Action]) -> Iterator[str]:
 
 
 def usage(parser: argparse.ArgumentParser) -> str:
-    """Return the required arguments of a verb, followed by [options]."""
+    """Return the usage line: required arguments, then [options]."""
     needed = [each for each in parser._actions if not each.option_strings or each.required]
     needed.sort(key=lambda each: not each.option_strings)
     return " ".join([parser.prog, *map(_text, needed), "[options]"])
 
 
 def _text(action: argparse.Action) -> str:
-    """Format an argument as it is typed: `ITEM ...`, `--seeds N` or `--json`."""
+    """Format an argument, for example `[ITEM ...]`, `--seeds N` or `--json`."""
     shown = action.metavar or action.dest.upper()
     value = " ".join(shown) if isinstance(shown, tuple) else shown
     if not action.option_strings:
@@ -68,6 +71,6 @@ def _text(action: argparse.Action) -> str:
 
 
 def _example(line: str) -> list[str]:
-    """Wrap an example with backslashes, so that a shell can read it."""
+    """Wrap an example with backslashes for a shell."""
     wrapped = _wrapped(line, "      ", WIDTH - 2)
     return [f"{part} \\" for part in wrapped[:-1]] + wrapped[-1:]

@@ -28,14 +28,14 @@ SLURM_RESOURCES = {
 
 
 def profile_named(name: str, workflow: Path) -> str:
-    """Return the folder of a profile.
+    """Return the folder of a Snakemake profile.
 
     Args:
-        name: Name of a profile of the workflow, a path, or a name that Snakemake finds itself.
-        workflow: Folder of the workflow.
+        name: a profile of the workflow, a path, or a profile in one of Snakemake's folders.
+        workflow: the folder of the workflow.
 
     Raises:
-        BadInput: If there is no such profile; the message names the nearest one.
+        BadInput: if there is no such profile; the message contains the nearest name.
     """
     folder = workflow / "profiles"
     profiles = {file.parent.name: file.parent for file in sorted(folder.glob("*/config.yaml"))}
@@ -44,7 +44,7 @@ def profile_named(name: str, workflow: Path) -> str:
         return str(profiles[name])
     if (Path(name) / "config.yaml").is_file():
         refuse_options_in_slurm_extra(Path(name) / "config.yaml")
-    # Snakemake looks for profiles of a user or a site here.
+    # Snakemake searches these folders for profiles of the user or the system.
     config_home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
     homes = (Path(), config_home / "snakemake", Path("/etc/xdg/snakemake"))
     if not any((home / name).exists() for home in homes):
@@ -55,7 +55,7 @@ def profile_named(name: str, workflow: Path) -> str:
 def refuse_without_executor(file: Path) -> None:
     """Raise BadInput if the executor of a profile is not installed.
 
-    Snakemake would print all its options.
+    Without this check, Snakemake prints the list of all options.
     """
     executor = (read_yaml(file) or {}).get("executor", "local")
     package = f"snakemake-executor-plugin-{executor}"
@@ -84,7 +84,7 @@ def refuse_options_in_slurm_extra(file: Path) -> None:
 
 
 def refuse_unquotable_folder(executor: str) -> None:
-    """Raise BadInput if an executor would run a part of the folder's name."""
+    """Raise BadInput if an executor cannot quote the name of this folder."""
     folder = str(Path.cwd())
     found = [repr(each) for each in "$`\"'\\" if each in folder]
     if found and executor != "local":
@@ -95,18 +95,25 @@ def refuse_unquotable_folder(executor: str) -> None:
 
 
 def refuse_absent_gpus(profile: str | None, further: Sequence[str]) -> None:
-    """Raise BadInput if GPUs are requested on a machine without one."""
+    """Raise BadInput if jobs request a GPU, but this machine has no GPU.
+
+    Args:
+        profile: the folder of the Snakemake profile, or None.
+        further: options of Snakemake, such as "gpu=1".
+    """
     file = Path(profile or "", "config.yaml")
     settings = (read_yaml(file) or {}) if profile and file.is_file() else {}
     if settings.get("executor", "local") != "local":
         return
-    asked = {str(file): str(settings.get("resources", {}).get("gpu", 0))}
-    asked |= {word: word.rpartition("gpu=")[2] for word in further if "gpu=" in word}
-    named = [place for place, count in asked.items() if count.isdecimal() and int(count) > 0]
+    requests = {str(file): str(settings.get("resources", {}).get("gpu", 0))}
+    for word in further:
+        if "gpu=" in word:
+            requests[word] = word.rpartition("gpu=")[2]
+    named = [place for place, count in requests.items() if count.isdecimal() and int(count) > 0]
     if not named:
         return
     import torch
 
     if not torch.cuda.is_available():
-        remedy = "replicse doctor says why; without --profile and gpu= jobs run on the CPU"
-        raise BadInput(f"{named[0]}: asks for GPUs, but torch sees none on this machine; {remedy}")
+        remedy = "replicse doctor shows the reason; without --profile and gpu= jobs run on the CPU"
+        raise BadInput(f"{named[0]}: requests GPUs, but torch finds no GPU on this machine; {remedy}")

@@ -1,4 +1,4 @@
-"""Write a kept study as a source of the record."""
+"""Write a committed study as a source of the record."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from replicse.spec.record import PRINTED, READING_FIELDS, RECORD, Commit, Reposi
 
 
 class Origin(Checked):
-    """The people who measured, and the public repository of the values."""
+    """The laboratory or account of a source, and the public repository."""
 
     who: str
     repository: Repository
@@ -30,8 +30,8 @@ class Origin(Checked):
 
 
 def add_record_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments that write a kept study as a source."""
-    group = parser.add_argument_group("a kept study as a source of the record")
+    """Add the options --record, --who and --published."""
+    group = parser.add_argument_group("a committed study as a source of the record")
     group.add_argument("--record", action="store_true", help="write record/NAME.yaml and record/NAME.csv")
     group.add_argument("--who", default="", help="with --record: your laboratory or account")
     group.add_argument(
@@ -43,26 +43,29 @@ def add_record_arguments(parser: ArgumentParser) -> None:
 
 
 def keep_record(arguments: Namespace) -> None:
-    """Write the values of a kept study as a source of the record.
+    """Write the values of a committed study as a source of the record.
+
+    Args:
+        arguments: the parsed arguments with `name`, `who` and `published`.
 
     Raises:
-        BadInput: If the study is not kept, has a smaller scale or no value of a cell, or if --who or --published is
-            missing.
+        BadInput: if the study is not committed, is smaller than the papers or has no values, or if --who or
+            --published is missing.
     """
     studies = committed()
-    check_known(arguments.name, studies, f'no kept study is named "{arguments.name}"')
+    check_known(arguments.name, studies, f'no committed study is named "{arguments.name}"')
     origin = read_origin(arguments.who, arguments.published)
     paths = studies[arguments.name]
     facts = read_json(paths.record)
     if not facts["comparable"]:
         raise BadInput(
-            f"{paths.record}: scale is {facts['scale']}, no scale of the papers; keep a study of the scale paper"
+            f"{paths.record}: scale is {facts['scale']}, not comparable with the papers; keep a study at scale paper"
         )
     papers = load_papers(arguments.workflow)
     readings = list(_readings(paths, arguments.name, papers))
     if not readings:
         raise BadInput(
-            f"{_cells_file(paths)}: no value of a cell; run the study to its end and keep it again"
+            f"{_cells_file(paths)}: contains no values; run the study to the end and keep it again"
         )
     source = {**_describe(facts, origin), "settings": _settings(readings)}
     Source.of(source, f"{RECORD}/{arguments.name}.yaml")
@@ -76,7 +79,12 @@ def keep_record(arguments: Namespace) -> None:
 def read_origin(who: str, published: str) -> Origin:
     """Parse the options --who and --published.
 
-    BadInput names a missing or wrong option.
+    Args:
+        who: the laboratory or account.
+        published: a string such as "owner/repository@commit".
+
+    Raises:
+        BadInput: if an option is missing or wrong.
     """
     if not who or not published:
         raise BadInput('--record needs --who "YOUR LABORATORY" and --published OWNER/REPOSITORY@COMMIT')
@@ -89,21 +97,22 @@ def _cells_file(paths: Paths) -> str:
 
 
 def _readings(paths: Paths, name: str, papers: Mapping[str, Paper]) -> Iterator[dict[str, Any]]:
-    """Yield a row of the record for each value of a published cell."""
+    """Yield a row of the record for each value of a cell with a name."""
     cells = _cell_names(papers)
     place = f"{Paths('', name).results}/cells.csv"
     for row in read_rows(_cells_file(paths)):
         cell = cells.get((row["paper"], row["item"], row["row"], row["column"], row["metric"]))
-        # A value of several encoders, such as the best of a search, is not a measurement of one encoder.
+        # Skip values of several encoders, such as the best run of a search.
         if cell is None or not row["value"] or row["group"]:
             continue
         kind = "retrained" if row["run"] else "released"
         protocol = row["protocol"]
         if not _is_protocol(papers[row["paper"]], protocol):
-            protocol = AS_DESCRIBED  # another encoder of the row, such as the released checkpoint
+            protocol = AS_DESCRIBED  # an additional encoder of the row, such as the released checkpoint
+        setting = PRINTED if protocol == AS_DESCRIBED else protocol
         yield {
             "cell": cell,
-            "setting": f"{kind}-{PRINTED if protocol == AS_DESCRIBED else protocol}",
+            "setting": f"{kind}-{setting}",
             "seed": row["seed"],
             "value": format(Decimal(row["value"]), "f"),
             "place": place,
@@ -111,7 +120,7 @@ def _readings(paths: Paths, name: str, papers: Mapping[str, Paper]) -> Iterator[
 
 
 def _cell_names(papers: Mapping[str, Paper]) -> dict[tuple[str, str, str, str, str], str]:
-    """Return cell names by paper, item, row, column and metric path."""
+    """Return a dict from (paper, item, row, column, metric path) to cell."""
     names = CellNames(papers)
     found = {}
     for paper in papers.values():
@@ -126,20 +135,20 @@ def _cell_names(papers: Mapping[str, Paper]) -> dict[tuple[str, str, str, str, s
 
 
 def _has_readings(column: AnyColumn) -> bool:
-    """Return whether one run measures a column.
+    """Return whether a single run is enough to measure a column.
 
-    Differences, the best of several jobs and spreads need several runs.
+    Differences, standard deviations and the best of several jobs need several runs.
     """
     return column.kind == "score" and not column.over.jobs and column.over.seeds.statistic == "mean"
 
 
 def _is_protocol(paper: Paper, name: str) -> bool:
-    """Return whether a paper has a protocol with a name."""
+    """Return whether a paper has a protocol of this name."""
     return name in (AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols))
 
 
 def _describe(facts: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
-    """Return the fields of a source that are known from the record of a study."""
+    """Return the fields of a source, using the record of the study."""
     versions = facts.get("versions", {})
     stack = [f"{package} {versions[package]}" for package in ("torch", "transformers") if package in versions]
     described = {
@@ -147,11 +156,13 @@ def _describe(facts: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
         "year": int(facts["generated"][:4]),
         "code": f"RepliCSE at {facts['commit'][:12]}",
     }
-    return {**described, "stack": ", ".join(stack)} if stack else described
+    if stack:
+        described["stack"] = ", ".join(stack)
+    return described
 
 
 def _settings(readings: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return the settings of readings by name."""
+    """Return a dict from the name of each setting to encoder and protocol."""
     settings = {}
     for reading in readings:
         encoder, _, as_ = reading["setting"].partition("-")

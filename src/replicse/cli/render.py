@@ -1,4 +1,4 @@
-"""Write the report of a study with its figures."""
+"""Write the report of a study with figures, tables and judgements."""
 
 import logging
 import re
@@ -36,13 +36,18 @@ from replicse.workspace import workflow_folder
 if TYPE_CHECKING:
     from replicse.show.content.contents import Surroundings
 
-# A link out of the folder of a committed study; pictures are also on the pages of their items.
+# A picture or link in a README to another folder. Pictures are removed, because the pages of items contain them.
 LEAVING = re.compile(r"!\[[^\]]*\]\(\.\./[^)]*\)\s*|\[([^\]]+)\]\(\.\./[^)]*\)")
 log = logging.getLogger(__name__)
 
 
 def draw_item(item: ItemResult, out: Path) -> None:
-    """Draw an item as SVG, with PNG, PDF and CSV next to it."""
+    """Draw the figure of an item as SVG, PNG and PDF, with a CSV file.
+
+    Args:
+        item: the result of the item.
+        out: the SVG file; other files have the same name with another suffix.
+    """
     from replicse.show.content.records import records_of
     from replicse.show.figures import draw
 
@@ -61,25 +66,28 @@ def write_all(
     others: Mapping[str, Others] | None = None,
     record: RecordSummary | None = None,
 ) -> None:
-    """Write the report of a study with its data and figures.
+    """Write the report of a study with data and figures.
 
-    Verdicts on pages are adjusted for the number of tests in each paper; the CSV files have unadjusted verdicts.
+    Verdicts on pages are adjusted for the number of tests in each paper. The CSV files contain unadjusted verdicts.
 
     Args:
-        paths: Paths of the study.
-        study: The record of the study.
-        items: The results of the items.
-        folder: Folder of the report.
-        judgements: The judgements on all items.
-        lacking: Incomplete items.
-        others: Other people's measurements by item; default: from the record.
-        record: Summary of the record, if this is its report.
+        paths: the paths of the study.
+        study: the record of the study.
+        items: the results of the items.
+        folder: the folder of the report.
+        judgements: the judgements on all items.
+        lacking: the incomplete items. Default: empty.
+        others: a dict from item to other people's measurements. Default: loaded from the record.
+        record: the summary of the record if the report is about the record. Default: None.
     """
     from replicse.show.content.differences import write_differences
     from replicse.show.document import whole_document, write_report
 
-    figures = {item.item: Path(paths.figure(item.item)) for item in items if item.figure}
-    drawings = {item: figure.with_suffix("") for item, figure in figures.items() if figure.is_file()}
+    drawings = {}
+    for item in items:
+        figure = Path(paths.figure(item.item))
+        if item.figure and figure.is_file():
+            drawings[item.item] = figure.with_suffix("")
     seconds = None
     if shows_machine(study, paths):
         seconds = seconds_by_part(*seconds_of(items, Paths(study["scale"])))
@@ -95,41 +103,61 @@ def write_all(
 
 
 def shows_machine(study: Mapping[str, Any], paths: Paths) -> bool:
-    """Return whether a study is not committed and its scale says nothing about the papers."""
+    """Return whether a report is only about this machine, not the papers.
+
+    This is the case if the study is not committed and the scale is too small for comparisons with the papers.
+    """
     return not (paths.kept or study["comparable"] or study["judges_orders"])
 
 
 def surroundings(study: Mapping[str, Any], paths: Paths, folder: Path) -> "Surroundings":
-    """Return the files that a report links to; if its scale says nothing about the papers, committed studies too."""
+    """Return the files to link in a report.
+
+    Args:
+        study: the record of the study.
+        paths: the paths of the study.
+        folder: the folder of the report.
+
+    Returns:
+        The files, including the reports of committed studies if the scale is too small for comparisons with the papers.
+    """
     from replicse.show.content.contents import Surroundings
 
-    readme, runs = folder / "README.md", Path(Paths(study["scale"]).run(""))
+    json = link(paths.item("ITEM"), folder)
     if paths.kept:
-        text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
-        json = link(paths.item("ITEM"), folder)
-        return Surroundings(about=LEAVING.sub(r"\1", text), json=json, methods=f"../{METHODS}")
-    studies = Path("reports/studies")
-    pages, methods = studies.glob(f"*/{HTML}") if shows_machine(study, paths) else (), studies / METHODS
+        about = LEAVING.sub(r"\1", _read_if_exists(folder / "README.md"))
+        return Surroundings(about=about, json=json, methods=f"../{METHODS}")
+    committed_studies = Path("reports/studies")
+    studies = []
+    if shows_machine(study, paths):
+        for page in sorted(committed_studies.glob(f"*/{HTML}")):
+            title = _read_if_exists(page.with_name("README.md")).partition("\n")[0].lstrip("# ")
+            studies.append((page.parent.name, title, link(page, folder)))
+    methods = committed_studies / METHODS
+    has_runs = Path(Paths(study["scale"]).run("")).is_dir()
     return Surroundings(
-        root=link(".", folder) if runs.is_dir() else "",
-        json=link(paths.item("ITEM"), folder) if runs.is_dir() else "",
+        root=link(".", folder) if has_runs else "",
+        json=json if has_runs else "",
         methods=link(methods, folder) if methods.is_file() else "",
-        studies=tuple(
-            (page.parent.name, _title(page.with_name("README.md")), link(page, folder))
-            for page in sorted(pages)
-        ),
+        studies=tuple(studies),
     )
 
 
-def _title(readme: Path) -> str:
-    lines = readme.read_text(encoding="utf-8").splitlines() if readme.is_file() else []
-    return lines[0].lstrip("# ") if lines else ""
+def _read_if_exists(file: Path) -> str:
+    """Return the content of a text file, or an empty string without a file."""
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the recorded seconds of each run and each evaluation of the items.
+    """Return the recorded seconds of runs and of evaluations.
 
-    If a record is broken, both are empty, because the report must be written anyway.
+    Args:
+        items: the results of the items.
+        paths: the paths of the study.
+
+    Returns:
+        A dict by run and a dict by evaluation file. Both are empty if a record is broken, because the report should be
+        written anyway.
     """
     try:
         runs, evaluations = records_of(items, Path(paths.results))
@@ -137,27 +165,46 @@ def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, flo
         return {}, {}
     training = {}
     for run, record in runs.items():
-        if record:
-            cost = record.get("cost")
-            training[run] = cost.get("seconds", 0.0) if isinstance(cost, Mapping) else 0.0
+        cost = record.get("cost")
+        if isinstance(cost, Mapping):
+            training[run] = cost.get("seconds", 0.0)
+        elif record:
+            training[run] = 0.0
     return training, {file: record.get("seconds", 0.0) for file, record in evaluations.items()}
 
 
 def committed_methods(workflow: Path) -> Methods | None:
-    """Return the results of all methods in the committed studies; None if no study trains."""
+    """Return the results of all methods in the committed studies.
+
+    Args:
+        workflow: the folder of papers and scales.
+
+    Returns:
+        None if no committed study trains a method.
+    """
     studies = []
     for name, paths in committed().items():
         config, record = checked_config(read_json(paths.config), paths.config), read_study(Path(paths.record))
-        items = [
-            ItemResult.read(paths.item(item)).model_copy(update={"kept": name}) for item in record["items"]
-        ]
+        items = []
+        for item in record["items"]:
+            result = ItemResult.read(paths.item(item)).model_copy(update={"kept": name})
+            items.append(judged_item(result))
         recipes = recipes_of(chosen_items(config, load_papers(workflow, config.plugins), paths.config))
-        studies.append(MethodsStudy(name, record, list(map(judged_item, items)), recipes))
+        studies.append(MethodsStudy(name, record, items, recipes))
     return methods_by_study(studies)
 
 
 def write_judgements(plan: Study, items: Sequence[ItemResult], folder: Path | str) -> Judgements:
-    """Judge all items of a study together, write CSV files into a folder, and return the judgements."""
+    """Judge all items of a study together and write CSV files.
+
+    Args:
+        plan: the study.
+        items: the results of the items.
+        folder: the folder of the CSV files.
+
+    Returns:
+        The judgements.
+    """
     judgements = judge_study(plan, items)
     for name, (fields, rows) in judged_tables(judgements, items).items():
         write_rows(f"{folder}/{name}.csv", fields, rows)
@@ -165,13 +212,18 @@ def write_judgements(plan: Study, items: Sequence[ItemResult], folder: Path | st
 
 
 def write_kept(name: str, workflow: Path) -> None:
-    """Write the report of a committed study again from its items, and the page of methods by study."""
+    """Write the report of a committed study again, and the methods page.
+
+    Args:
+        name: the name of the study.
+        workflow: the folder of papers and scales.
+    """
     from replicse.show.document import write_methods
 
     kept = Paths("", name)
     study = read_study(Path(kept.record))
     plan = load_or_compile(read_json(kept.config), workflow, kept.config)
-    # Facts about papers are current; facts about the runs are from the day of the study.
+    # Use the current facts about papers, but the recorded facts about runs.
     study = {**study, "papers": describe_study(plan)["papers"]}
     items = [committed_item(plan, kept, item) for item in study["items"]]
     judgements = write_judgements(plan, items, kept.results)
@@ -184,14 +236,22 @@ def write_kept(name: str, workflow: Path) -> None:
 
 
 def read_study(path: Path) -> dict[str, Any]:
-    """Load and check the record of a study; BadInput names a mistake."""
+    """Load and check the record of a study; raises BadInput if it is wrong."""
     study = read_json(path)
     StudyRecord.of(study, str(path))
     return study
 
 
 def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """Add commit, versions, hardware and data of this machine to the record of a study."""
+    """Add commit, versions, hardware and data files to a study's record.
+
+    Args:
+        study: the record of the study.
+        data: a dict with the list `files` of the data root.
+
+    Returns:
+        A new dict.
+    """
     from replicse.provenance.record import provenance
 
     generated = datetime.now(UTC).isoformat(timespec="seconds")

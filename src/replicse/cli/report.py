@@ -1,10 +1,11 @@
-"""The verb that reports what there is of a study, or a committed one again."""
+"""The verb `report`: write the report of a study, complete or not."""
 
 import logging
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
@@ -38,7 +39,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Report what there is of a study, and say what is missing and why; or write a committed study's report again."""
+    """Write the report of a study, and print missing results with reasons.
+
+    The default is the study of the config. If --study is a committed study, the report of that study is written again.
+
+    Returns:
+        The exit code: 1 if results are missing, else 0.
+    """
     if names_record(arguments.study):
         with warnings_alone():
             report = write_record(arguments.workflow)
@@ -58,7 +65,9 @@ def run(arguments: Namespace) -> int:
         lacking, written = report_partly(plan, items)
     else:
         written = whole
-    rows = [{key: getattr(one, key) for key in ("item", "state", "why", "remedy")} for one in lacking]
+    rows = []
+    for one in lacking:
+        rows.append({"item": one.item, "state": one.state, "why": one.why, "remedy": one.remedy})
     head, *lines, foot = partial_lines(lacking, len(items), written)
     shown = on_a_screen(arguments, [head], [[line] for line in lines], "line", [foot])
     answer(arguments.json, {"report": str(written), "incomplete": rows}, shown)
@@ -69,18 +78,25 @@ def run(arguments: Namespace) -> int:
 
 
 def begun_items(study: Study) -> list[Item]:
-    """Return the items of which an evaluation exists or a job has failed; all items if none has begun."""
+    """Return the started items: with an evaluation or a failed job.
+
+    If no item was started, all items are returned.
+    """
     states = JobStates(study)
     begun = []
     for item in study.items.values():
         files = study.evaluation_files(item)
-        if any(Path(file).exists() for file in files) or any(states.failed(file) for file in files):
+        if any(Path(file).exists() or states.failed(file) for file in files):
             begun.append(item)
     return begun or list(study.items.values())
 
 
 def report_partly(plan: Study, items: Sequence[Item]) -> tuple[list[Incomplete], Path]:
-    """Write the report of what exists of items; return what is incomplete, and the HTML."""
+    """Write a report of the existing results of items.
+
+    Returns:
+        A list of incomplete items, and the path of the HTML file.
+    """
     measurements = Measurements(plan, JobStates(plan))
     lacking = incomplete_items(items, measurements)
     with warnings_alone():
@@ -89,7 +105,7 @@ def report_partly(plan: Study, items: Sequence[Item]) -> tuple[list[Incomplete],
 
 @contextmanager
 def warnings_alone() -> Iterator[None]:
-    """Keep what writes a report from telling each step."""
+    """Log only warnings inside the block."""
     package = logging.getLogger("replicse")
     before = package.level
     package.setLevel(logging.WARNING)
@@ -102,7 +118,19 @@ def warnings_alone() -> Iterator[None]:
 def write_partial(
     plan: Study, items: Sequence[Item], measurements: Measurements, lacking: Sequence[Incomplete]
 ) -> Path:
-    """Tabulate, judge, draw and report what there is of some items, into folders of its own; return the HTML."""
+    """Tabulate, judge, draw and report the existing results of items.
+
+    The files are written to separate folders for partial results.
+
+    Args:
+        plan: the study.
+        items: the items to report.
+        measurements: the measurements of the study.
+        lacking: the incomplete items.
+
+    Returns:
+        The path of the HTML file.
+    """
     paths = Paths(plan.scale.name, partial=True)
     results = results_of([item.id for item in items], measurements)
     for result in results:
@@ -120,32 +148,40 @@ def write_partial(
 
 
 def draw_if_possible(item: ItemResult, out: Path) -> None:
-    """Draw what there is of an item's figure, or log why that cannot be done."""
+    """Draw the figure of an item; log a warning if this fails."""
     from replicse.show.figures import NothingToDraw
 
     out.unlink(missing_ok=True)
     try:
         draw_item(item, out)
     except NothingToDraw:
-        pass  # the item is listed as incomplete
-    except Exception as error:  # whatever it is: the report of what there is does not stop at one figure
-        log.warning("%s is not drawn: %s", item.item, error)
+        pass  # the report lists the item as incomplete
+    except Exception as error:  # the report should be written even if a figure cannot be drawn
+        log.warning("%s: the figure cannot be drawn: %s", item.item, error)
 
 
 def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) -> Iterator[str]:
-    """Yield what a terminal shows of a report: which items are not complete, why, what to do, and where it is."""
+    """Yield incomplete items with reasons and remedies, then the report.
+
+    Args:
+        lacking: the incomplete items.
+        planned: the number of items.
+        written: the path of the report.
+    """
     planned_items = several(planned, "item")
-    whole = f"no evaluation of the {planned_items} is missing"
-    yield f"{len(lacking)} of {planned_items} incomplete" if lacking else whole
-    for job in dict.fromkeys(job for one in lacking for job in one.failed):
+    if not lacking:
+        yield f"{planned_items} complete"
+        yield f"report: {written}"
+        return
+    yield f"{len(lacking)} of {planned_items} incomplete"
+    for job in dict.fromkeys(chain.from_iterable(one.failed for one in lacking)):
         yield f"{SYMBOLS['failed']} {job.name} failed, the end of {job.log}:"
-        yield from (f"    {line}" for line in job.tail or ("(empty)",))
+        for line in job.tail or ("(empty)",):
+            yield f"    {line}"
         yield f"  {job.remedy}"
-    yield from columns(
-        (
-            f"  {SYMBOLS[one.state]} {one.item}",
-            f"{one.missing} of {one.planned} evaluations missing: {one.why}",
-        )
-        for one in lacking
-    )
-    yield f"report of what there is: {written}" if lacking else f"report: {written}"
+    rows = []
+    for one in lacking:
+        missing = f"{one.missing} of {one.planned} evaluations missing: {one.why}"
+        rows.append((f"  {SYMBOLS[one.state]} {one.item}", missing))
+    yield from columns(rows)
+    yield f"partial report: {written}"

@@ -1,4 +1,4 @@
-"""The verb that runs items: Snakemake with their names looked up, the config passed on, a stale lock taken away."""
+"""The verb `run`: check the arguments and run Snakemake for some items."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ from replicse.spec.tables import Item
 from replicse.workspace import packaged
 
 TARGETS = ("all", "released")
-DRY = {"-n", "--dry-run", "--dryrun"}  # as Snakemake spells it
-# Runs a module that Ctrl-C ends without a traceback while it is imported.
+DRY = {"-n", "--dry-run", "--dryrun"}  # Snakemake's options for a dry run
+# A module to run another module, without a traceback if Ctrl-C is pressed during imports.
 QUIET = "replicse.runtime.interrupts"
 
 
@@ -54,29 +55,42 @@ def add_arguments(parser: ArgumentParser) -> None:
         "item",
         nargs="*",
         metavar="ITEM",
-        help="paper/item, paper, released or all; default: your own, else all. After -- options of Snakemake",
+        help="paper/item, paper, released or all; default: your own papers, else all. Options of Snakemake follow --",
     )
     parser.add_argument(
         "--row",
         action="append",
         default=[],
         metavar="NAME=ENCODER",
-        help="a row of your own in the item: a folder or hub id, and perhaps :POOLING after it; repeatable",
+        help="add a row to the item: a folder or hub id, optionally followed by :POOLING; repeatable",
     )
-    # The command line puts here what stands behind a lone `--`.
+    # The command line stores the arguments after a lone `--` here.
     parser.set_defaults(further=[])
     parser.add_argument(
         "--profile",
-        help="how jobs are run: one of workflow/profiles, or of Snakemake",
+        help="a Snakemake profile: a name in workflow/profiles, or a folder",
     )
-    parser.add_argument("--cores", metavar="N", help="default: all, or what the profile says")
+    parser.add_argument("--cores", metavar="N", help="default: as in the profile, else all")
     parser.add_argument(
-        "-n", "--dry-run", action="store_true", help="say what would run, of named items with the commands"
+        "-n",
+        "--dry-run",
+        action="store_true",
+        help="list the jobs, with commands if ITEM is given; run nothing",
     )
 
 
 def run(arguments: Namespace) -> int:
-    """Run what some arguments ask for, say where its pages are, and return the exit code."""
+    """Run the requested items and print the paths of their pages.
+
+    Args:
+        arguments: the parsed arguments.
+
+    Returns:
+        The exit code: 1 if Snakemake failed, else 0.
+
+    Raises:
+        BadInput: if an argument is wrong, data is missing, or a folder cannot be written.
+    """
     if name := arguments.study:
         check_known(name, committed(), f'--study: no committed study is named "{name}"')
     if arguments.cores and not re.fullmatch(r"all|0*[1-9]\d*", arguments.cores):
@@ -88,7 +102,7 @@ def run(arguments: Namespace) -> int:
         arguments.profile = profile_named(arguments.profile, arguments.workflow)
     if not arguments.dry_run:
         refuse_absent_gpus(arguments.profile, arguments.further)
-    # Snakemake would tell a mistake among lines of its own.
+    # Compile the study first, because Snakemake would print a mistake between many other lines.
     whole = load_or_compile(checked, arguments.workflow, file)
     study_items = list(chosen_items(checked, whole.papers, file))
     large = too_large(study_items, checked, whole.scale)
@@ -110,41 +124,58 @@ def run(arguments: Namespace) -> int:
         )
     ):
         print(line, file=sys.stderr)
-    command = snakemake_words(
-        arguments,
-        [each if isinstance(each, str) else each.target for each in items],
-        own.get("papers") or named_papers(items, study_items, large),
-    )
+    targets = [target_of(item) for item in items]
+    papers = own.get("papers") or named_papers(items, study_items, large)
+    command = snakemake_words(arguments, targets, papers)
     refuse_read_only(config["scale"])
     check_cache_folder(os.environ)
     raise_file_limit()
     with nullcontext() if arguments.dry_run else hold(Path.cwd()):
-        for sentence in [] if arguments.dry_run else [*free(Path.cwd()), *remove_leftovers(config["scale"])]:
-            print(sentence, file=sys.stderr)
+        if not arguments.dry_run:
+            clean_up(config["scale"])
         code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]], arguments.workflow)
     if arguments.dry_run:
         if arguments.item:
             words = [*command[3:-3], *arguments.further, "--", *command[-1]]
-            print(f"all commands in full: {shlex.join(words)}")
+            print(f"complete commands: {shlex.join(words)}")
     elif code == 0 and not DRY & {*arguments.further}:
         print_end(items, plan)
     return 1 if code else 0
 
 
+def target_of(item: Item | str) -> str:
+    """Return the target of the workflow for an item, or the same target."""
+    return item.target if isinstance(item, Item) else item
+
+
+def clean_up(scale: str) -> None:
+    """Remove a stale lock and temporary files of killed jobs."""
+    for sentence in chain(free(Path.cwd()), remove_leftovers(scale)):
+        print(sentence, file=sys.stderr)
+
+
 def from_hub(arguments: Namespace) -> str:
-    """Return which rows of `--row` are no folder, so that a misspelt one is no surprise; blank for none."""
+    """Return a notice about encoders of --row with hub ids, not folders.
+
+    The user may have misspelt the name of a folder. Empty if there are no hub ids.
+    """
     names = ", ".join(row["hub"] for row in own_rows(arguments.row).values() if "hub" in row)
-    return f"no such folder here, so read as a hub id: {names}" if names else ""
+    return f"no such folder, so used as a hub id: {names}" if names else ""
 
 
 def print_end(items: Sequence[Item | str], study: Study) -> None:
-    """Print the last lines of a run that has succeeded: pages, your own rows, differences to the baseline row."""
+    """Print pages, own rows and differences after a successful run.
+
+    Args:
+        items: the items, or targets of the workflow, that were run.
+        study: the study that was run.
+    """
     from replicse.cli.closing import print_pages, print_results
 
     scale = study.scale.name
     whole_study = not items or "all" in items
     named = [item.id for item in items if isinstance(item, Item)]
-    # Snakemake runs no handlers if there is nothing to do, as after a run that was killed at its very end.
+    # The report job removes partial reports, but Snakemake does not run it if there is nothing to do.
     if whole_study:
         drop_partial(scale)
     print_pages(named, whole_study, scale)
@@ -152,20 +183,36 @@ def print_end(items: Sequence[Item | str], study: Study) -> None:
 
 
 def own_settings(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
-    """Return the papers of this folder where no other is named, and say so where none is; nothing for others."""
+    """Return the papers of this folder as a config, and print a notice.
+
+    Args:
+        config: a dict with the settings of the config.
+        arguments: the parsed arguments.
+
+    Returns:
+        A dict with `papers`. Empty if this folder has no papers, or if items of other papers are requested.
+    """
     own = own_papers(config, arguments)
     if {item.partition("/")[0] for item in arguments.item} - own.get("papers", {}).keys():
         return {}
     if own and not arguments.item:
         names = ", ".join(own["papers"])
-        print(f"papers of this folder: {names}; replicse run all runs the package's too", file=sys.stderr)
+        print(f"only papers of this folder: {names}; replicse run all also runs others", file=sys.stderr)
     return own
 
 
 def exit_code(words: Sequence[str], workflow: Path) -> int:
-    """Run Snakemake on a workflow and return its code; what asks this process to end asks all that it has started.
+    """Run Snakemake and return the exit code.
 
-    Ctrl-C is Snakemake's to answer, for it hears it too and has jobs to end and a lock to free.
+    SIGTERM and SIGHUP end all child processes. Ctrl-C is ignored here, because Snakemake receives it too, stops the
+    jobs and removes the lock.
+
+    Args:
+        words: the command as a list of strings.
+        workflow: the folder of the workflow.
+
+    Raises:
+        KeyboardInterrupt: if Snakemake was interrupted before the first job.
     """
 
     def end(*_: object) -> None:
@@ -173,11 +220,11 @@ def exit_code(words: Sequence[str], workflow: Path) -> int:
             with suppress(NoSuchProcess):
                 process.terminate()
 
-    # A handler is not inherited, as SIG_IGN would be.
+    # Use a function, because child processes would inherit SIG_IGN.
     handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: end, signal.SIGHUP: end}
-    # A job has one thread per core.
+    # By default there is one job per core, so each job should use one thread.
     environment = {"OMP_NUM_THREADS": "1", **job_environment(workflow, os.environ)}
-    # Snakemake and libraries of jobs give warnings, which must not end them.
+    # Snakemake and other libraries emit warnings; PYTHONWARNINGS=error would turn them into failures.
     environment.pop("PYTHONWARNINGS", None)
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
@@ -190,25 +237,37 @@ def exit_code(words: Sequence[str], workflow: Path) -> int:
     return code
 
 
-def of_items(plan: Study, asked: Sequence[Item | str]) -> Study:
-    """Return the plan of some items of a study alone; of all of it where no item is named."""
-    named = [item.id for item in asked if isinstance(item, Item)]
-    if not named or "all" in asked:
+def of_items(plan: Study, requested: Sequence[Item | str]) -> Study:
+    """Compile the study of some items only.
+
+    Args:
+        plan: the whole study.
+        requested: items, or targets of the workflow.
+
+    Returns:
+        The new study, or the same study if no item or "all" is requested.
+    """
+    named = [item.id for item in requested if isinstance(item, Item)]
+    if not named or "all" in requested:
         return plan
     return compile_study(plan.config.of_items(named), plan.workflow, papers=plan.papers)
 
 
-def refuse_absent(plan: Study, asked: Sequence[Item | str]) -> None:
-    """Raise MissingData where a corpus, evaluation set or encoder of your own that a plan reads is not there.
+def refuse_absent(plan: Study, requested: Sequence[Item | str]) -> None:
+    """Raise MissingData if a corpus, dataset or own encoder does not exist.
 
-    What the authors released is read with none of them.
+    Args:
+        plan: the study.
+        requested: items, or targets of the workflow. If only "released" is requested, nothing is checked, because
+            released encoders need none of these files.
     """
-    for problem in absent(plan) if asked != ["released"] else ():
-        raise MissingData(problem)
+    if requested != ["released"]:
+        for problem in absent(plan):
+            raise MissingData(problem)
 
 
 def refuse_missing_extras(study: Study) -> None:
-    """Raise BadInput if a suite of a study needs an extra of the package that is not installed."""
+    """Raise BadInput if a suite needs packages that are not installed."""
     suites = set().union(*study.suites.values()) & current().suites.keys()
     for suite in sorted(suites):
         if problem := to_install(suite, study.scale.suite_options(suite)):
@@ -216,7 +275,7 @@ def refuse_missing_extras(study: Study) -> None:
 
 
 def refuse_read_only(scale: str) -> None:
-    """Raise BadInput where a folder of the study's outputs is there but cannot be written."""
+    """Raise BadInput if an output folder exists but cannot be written."""
     paths = Paths(scale)
     for folder in map(Path, (paths.results, paths.reports, paths.logs)):
         if folder.is_dir() and not os.access(folder, os.W_OK):
@@ -224,7 +283,10 @@ def refuse_read_only(scale: str) -> None:
 
 
 def remove_leftovers(scale: str) -> Iterator[str]:
-    """Remove the temporary files of killed jobs and say so; no other process writes in the folder of a study."""
+    """Remove temporary files of killed jobs; yield a notice if there are any.
+
+    The caller should lock the folder first, so that no other process can use these files.
+    """
     paths = Paths(scale)
     started = Process().create_time()
     if count := remove_temporary_files([paths.results, paths.reports, paths.figures, paths.logs], started):
@@ -234,26 +296,34 @@ def remove_leftovers(scale: str) -> Iterator[str]:
 def items_named(
     words: Sequence[str], study_items: Sequence[Item], large: Sequence[Item] = ()
 ) -> list[Item | str]:
-    """Return the items, or targets of the workflow, that words name; BadInput names the nearest one.
+    """Return the requested items or targets of the workflow.
 
-    An item may be written `simcse/table3` or `simcse_table3`; a paper alone is all of its items but those that are too
-    `large` to be run unless they are named.
+    Args:
+        words: strings such as "simcse/table3", "simcse_table3", "simcse" (all items of a paper), "released" or "all".
+        study_items: the items of the study.
+        large: items that are too large to run unless they are requested by name. Default: empty.
+
+    Returns:
+        A list without duplicates.
+
+    Raises:
+        BadInput: if there is no such item; the message contains the nearest name.
     """
     by_name = {_plain(item.id): item for item in study_items}
-    matches: list[Item | str] = []
+    matches: dict[str, Item | str] = {}
     for word in words:
         of_paper = [item for item in study_items if item.paper == word.lower() and item not in large]
         if word in TARGETS:
-            matches.append(word)
-        elif _plain(word) in by_name:
-            matches.append(by_name[_plain(word)])
-        elif of_paper:
-            matches += of_paper
-        else:
-            raise BadInput(
-                f'no item "{word}" in this study{nearest(word, [item.id for item in study_items])}'
-            )
-    return list({getattr(each, "id", each): each for each in matches}.values())
+            matches[word] = word
+            continue
+        if _plain(word) in by_name:
+            of_paper = [by_name[_plain(word)]]
+        if not of_paper:
+            known = [item.id for item in study_items]
+            raise BadInput(f'no item "{word}" in this study{nearest(word, known)}')
+        for item in of_paper:
+            matches[item.id] = item
+    return list(matches.values())
 
 
 def _plain(name: str) -> str:
@@ -263,14 +333,34 @@ def _plain(name: str) -> str:
 def named_papers(
     items: Sequence[Item | str], study_items: Sequence[Item], large: Sequence[Item]
 ) -> dict[str, Any]:
-    """Return the papers of a study that has some of the too large items by their names; nothing where none is asked."""
-    asked = [item for item in large if item in items]
-    return by_paper(item.id for item in study_items if item in asked or item not in large) if asked else {}
+    """Return the config's `papers` if large items are requested by name.
+
+    Args:
+        items: the requested items, or targets of the workflow.
+        study_items: the items of the study.
+        large: items that are too large to run unless they are requested by name.
+
+    Returns:
+        A dict from paper to items, or an empty dict if no large item is requested.
+    """
+    requested = [item for item in large if item in items]
+    if not requested:
+        return {}
+    return by_paper(item.id for item in study_items if item in requested or item not in large)
 
 
 def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mapping[str, Any]) -> list[Any]:
-    """Return Snakemake's command line; its last word is the list of targets. `papers` replace those of the config."""
-    # Snakemake cannot know whether files are complete that its jobs have written after it was killed.
+    """Return the command line of Snakemake.
+
+    Args:
+        arguments: the parsed arguments.
+        targets: the targets of the workflow.
+        papers: a dict from paper to items that replaces the config's `papers`; if empty, the config is used.
+
+    Returns:
+        A list of strings; only the last element is a list, the targets.
+    """
+    # --rerun-incomplete: after Snakemake is killed, it cannot know whether the files of running jobs are complete.
     words = [
         sys.executable,
         "-m",
@@ -281,7 +371,7 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
         "--scheduler",
         "greedy",
     ]
-    # What changes a result is in the specification of its job, so that dates of files suffice.
+    # Changes of results are in the job specifications, so comparing modification times is enough.
     words += ["--rerun-triggers", "mtime"]
     if not Path("Snakefile").is_file():
         words += ["--snakefile", str(packaged("Snakefile"))]
@@ -290,8 +380,9 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
     if arguments.cores or not arguments.profile:
         words += ["--cores", arguments.cores or "all"]
     files, settings = config_layers(arguments)
-    if more := [str(file) for file in files if file != SHIPPED]:
-        words += ["--configfile", *more]
+    further_files = [str(file) for file in files if file != SHIPPED]
+    if further_files:
+        words += ["--configfile", *further_files]
     if arguments.scale:
         settings = {**settings, "scale": arguments.scale}
     if arguments.seeds:
@@ -300,7 +391,8 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
         settings = {**settings, "papers": json.dumps(papers)}
     if settings:
         words += ["--config", *(f"{key}={value}" for key, value in settings.items())]
-    # So quiet, Snakemake builds the whole DAG and stops behind the counts; of named items it goes on to the commands.
-    quiet = ["--printshellcmds"] if arguments.item else ["--quiet", "rules", "progress"]
-    words += ["--dry-run", *quiet] if arguments.dry_run else []
+    # With --quiet, a dry run prints only job counts; if items are named, it prints the commands too.
+    if arguments.dry_run:
+        quiet = ["--printshellcmds"] if arguments.item else ["--quiet", "rules", "progress"]
+        words += ["--dry-run", *quiet]
     return [*words, "--logger", "replicse", list(targets)]

@@ -1,10 +1,11 @@
-"""Select the study that a verb reads: the requested one, your own results, or a committed study."""
+"""Select the study to show: own results or a committed study."""
 
 import json
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from replicse.cli.arguments import asked, check_here, chosen_config, chosen_study, study_file
@@ -21,12 +22,17 @@ from replicse.judge.values.record_measurements import RecordMeasurements, load_r
 from replicse.spec.config import by_paper, checked_config, read_config
 from replicse.spec.papers import load_papers
 
-MOST_CHARACTERS = 60  # of a config value in an error
+MOST_CHARACTERS = 60  # maximum length of a config value in an error message
 
 
 @dataclass(frozen=True)
 class SelectedStudy:
-    """The measurements that a verb shows, and a notice if they are not of the requested study."""
+    """The measurements of the selected study.
+
+    Attributes:
+        measurements: the measurements of a study.
+        notice: a sentence for the user if another study than the requested one is shown. Default: empty.
+    """
 
     measurements: Measurements
     notice: str = ""
@@ -38,20 +44,27 @@ class SelectedStudy:
 
     @property
     def folder(self) -> str:
-        """Return the folder that the numbers are read from."""
+        """Return the folder of the results."""
         return self.measurements.paths.results
 
     def announce(self, as_json: bool) -> None:
-        """Print the notice, to stderr if stdout is JSON."""
-        if self.notice:
-            print(self.notice, end="\n" if as_json else "\n\n", file=sys.stderr if as_json else sys.stdout)
+        """Print the notice, to stderr if JSON is printed to stdout."""
+        if self.notice and as_json:
+            print(self.notice, file=sys.stderr)
+        elif self.notice:
+            print(f"{self.notice}\n")
 
 
 def selected_study(arguments: Namespace, only: str = "") -> SelectedStudy:
-    """Select the study to show, all of it or one item.
+    """Select the study to show, the whole study or one item.
 
-    The order is --study, --config, then results/SCALE with the config that it was run with. If that has no evaluation,
-    a committed study of the scale is shown: the one with the same config, with the scale's name, or the first.
+    --study takes precedence over --config. The default is results/SCALE with the config that was used for the run. If
+    there are no evaluations, a committed study of the same scale is used: preferably the study with the same config,
+    then the study with the name of the scale, then the first study.
+
+    Args:
+        arguments: the parsed arguments.
+        only: the item to show, such as "simcse/table3". Default: empty, the whole study.
     """
     ours = own_study(arguments, only)
     if ours.measurements.paths.kept or _begun(ours.plan, only):
@@ -62,14 +75,21 @@ def selected_study(arguments: Namespace, only: str = "") -> SelectedStudy:
         return ours
     shown = _kept(arguments, name, only)
     what = f"{ours.folder} has no evaluation of {only or 'the study'}"
-    return replace(shown, notice=f"{what}; shown is the committed study {name} ({shown.folder})")
+    return replace(shown, notice=f"{what}; showing the committed study {name} ({shown.folder})")
 
 
 def selected_items(arguments: Namespace, name: str) -> tuple[SelectedStudy, list[str]]:
-    """Select the study to show and its items of one paper or `paper/item`.
+    """Select the study to show, and one item or the items of one paper.
+
+    Args:
+        arguments: the parsed arguments.
+        name: a paper or paper/item.
+
+    Returns:
+        The selected study and a list of items.
 
     Raises:
-        BadInput: if the study has no such paper or item; the error has the nearest name.
+        BadInput: if the study has no such paper or item; the message contains the nearest name.
     """
     ((paper, names),) = by_paper([name]).items()
     if names != "all":
@@ -84,9 +104,15 @@ def selected_items(arguments: Namespace, name: str) -> tuple[SelectedStudy, list
 
 
 def own_study(arguments: Namespace, only: str = "", own: bool = False) -> SelectedStudy:
-    """Select the requested study, or one with the item `only`, whether or not it has results.
+    """Select the requested study, even if it has no results.
 
-    `own` is passed to `chosen_config`.
+    Args:
+        arguments: the parsed arguments.
+        only: an item that the study should contain. Default: empty, the whole study.
+        own: whether to use only the papers of this folder by default, as in `chosen_config`. Default: False.
+
+    Raises:
+        BadInput: if --study names a committed study and other options would change it.
     """
     if names_record(arguments.study):
         return SelectedStudy(record_measurements(arguments, only))
@@ -101,7 +127,7 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
             return SelectedStudy(Measurements(plan, JobStates(plan)))
         if plan.config != checked_config(asked(read_json(file), arguments), str(file)):
             raise BadInput(
-                f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
+                f"--study {arguments.study}: a committed study has one config; remove --scale, --seeds and --config"
             )
         kept = replace(committed()[names[0]], scale=plan.scale.name)
         return SelectedStudy(Measurements(plan, paths=kept))
@@ -113,10 +139,10 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
         config = checked_config(made, str(record))
         if not only or config.holds(only):
             plan = load_or_compile(made, arguments.workflow, str(record), only)
-            same = (
-                config.settings_of_item(only) == chosen.settings_of_item(only) if only else config == chosen
-            )
-            notice = f"shown with the config of the run, {record}; --config {named} uses that one instead"
+            same = config == chosen
+            if only:
+                same = config.settings_of_item(only) == chosen.settings_of_item(only)
+            notice = f"using the config of the run, {record}; add --config {named} to use that file instead"
             if not only or _begun(plan, only):
                 return SelectedStudy(Measurements(plan, JobStates(plan)), "" if same else notice)
     plan = load_or_compile(values, arguments.workflow, named, only)
@@ -124,44 +150,50 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
 
 
 def refuse_other_config(study: Study) -> None:
-    """Raise BadInput if the results in a study's folder were computed with another config."""
+    """Raise BadInput if results/SCALE was computed with another config."""
     record = Path(study.paths.config)
     if not record.is_file():
         return
     made, chosen = checked_config(read_json(record), str(record)).whole(), study.config.whole()
-    differing = [key for key, value in made.items() if value != chosen[key]]
-    if differing:
-        values = "; ".join(f"{key} {_value(made[key])}, not {_value(chosen[key])}" for key in differing)
+    differences = []
+    for key, value in made.items():
+        if value != chosen[key]:
+            differences.append(f"{key} {_value(value)}, not {_value(chosen[key])}")
+    if differences:
         raise BadInput(
-            f"{record}: the study was run with {values}; leave out --config and --seeds, or write --study {record}"
+            f"{record}: the study was run with {'; '.join(differences)}; remove --config and --seeds, or add --study"
+            f" {record}"
         )
 
 
 def _value(value: object) -> str:
-    """Return a value of a config for an error, shortened."""
+    """Format a config value for an error message, shortened."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 3]}..."
 
 
 def names_record(study: str | None) -> bool:
-    """Return whether --study names the record, by its name or its folder."""
+    """Return whether --study is the record: "record" or the folder."""
     return study is not None and study.rstrip("/") in (RECORD, Paths("", RECORD).results)
 
 
 def record_measurements(arguments: Namespace, only: str = "") -> RecordMeasurements:
-    """Load the measurements of others as the study `record`.
+    """Load other people's measurements as the study `record`.
+
+    Args:
+        arguments: the parsed arguments.
+        only: an item that should have measurements. Default: empty, all items.
 
     Raises:
-        BadInput: if an option is given that the record does not have, or the item `only` has no measurement.
+        BadInput: if --config, --scale or --seeds is given, or the item has no measurement.
     """
     if arguments.config or arguments.scale or arguments.seeds is not None:
         raise BadInput(
-            f"--study {arguments.study}: others measured it at the papers' own scale; leave out --scale, --seeds and"
-            " --config"
+            f"--study {arguments.study}: the record has only the papers' scale; remove --scale, --seeds and --config"
         )
     measurements = load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
     if only and only not in measurements.study.items:
-        raise BadInput(f'the record has no reading of "{only}"{nearest(only, measurements.study.items)}')
+        raise BadInput(f'the record has no measurement of "{only}"{nearest(only, measurements.study.items)}')
     return measurements
 
 
@@ -172,14 +204,24 @@ def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:
 
 
 def _begun(plan: Study, only: str) -> bool:
-    """Return whether an item has an evaluation; for a whole study, whether it was started."""
+    """Return whether a study was started, or whether an item has evaluations."""
     items = [plan.items[only]] if only else plan.items.values()
-    files = (file for item in items for file in plan.evaluation_files(item))
-    return (not only and Path(plan.paths.config).is_file()) or any(Path(file).exists() for file in {*files})
+    if not only and Path(plan.paths.config).is_file():
+        return True
+    files = set(chain.from_iterable(map(plan.evaluation_files, items)))
+    return any(Path(file).exists() for file in files)
 
 
 def _committed_like(plan: Study, items: Sequence[str]) -> str:
-    """Return the committed study of the same scale to show if a study has no results; empty if there is none."""
+    """Return the best committed study of the same scale with some items.
+
+    Args:
+        plan: the study that has no results.
+        items: the items that the committed study must contain.
+
+    Returns:
+        The name of the committed study, or an empty string.
+    """
     ranks = {}
     for name, paths in committed().items():
         config = checked_config(read_json(paths.config), paths.config)

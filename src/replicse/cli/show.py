@@ -1,4 +1,4 @@
-"""The verb `show`: print an item with its differences."""
+"""The verb `show`: print the table of an item."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -17,16 +17,22 @@ from replicse.spec.config import by_paper
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse show simcse/table3")
-    parser.add_argument("item", help="paper/item, as replicse plan lists them")
-    parser.add_argument("--columns", metavar="A,B", help="only these columns, by their ids")
+    parser.add_argument("item", help="paper/item; replicse plan lists items")
+    parser.add_argument("--columns", metavar="A,B", help="show only columns with these ids")
     add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> None:
-    """Print an item from the existing evaluations."""
+    """Print the table of an item with differences to the paper.
+
+    By default all columns are shown that fit on the screen.
+
+    Args:
+        arguments: the parsed arguments; `item` is paper/item, `columns` an optional list of column ids.
+    """
     ((paper, names),) = by_paper([arguments.item]).items()
     if names == "all":
-        raise BadInput(f'"{paper}" is no item; expected paper/item, as replicse plan lists them')
+        raise BadInput(f'"{paper}" is not an item; expected paper/item, as listed by replicse plan')
     item = f"{paper}/{names[0]}"
     shown = selected_study(arguments, item)
     shown.announce(arguments.json)
@@ -50,12 +56,24 @@ def run(arguments: Namespace) -> None:
         print(f"not shown: {', '.join(left)}; {command(arguments, '--all')}")
     elif not names:
         cell = result.id_of(result.cells[0]).short
-        print(f"one cell: {command(arguments, cell, verb='why', without=[arguments.item])}")
+        print(f"explain a cell: {command(arguments, cell, verb='why', without=[arguments.item])}")
 
 
 def columns_named(text: str | None, item: ItemResult) -> list[str]:
-    """Parse column ids; BadInput names the nearest id."""
-    names, known = text.split(",") if text else [], [column.id for column in item.columns]
+    """Parse the column ids of --columns.
+
+    Args:
+        text: ids separated by commas, or None for all columns.
+        item: the result of the item.
+
+    Returns:
+        The list of ids; empty for all columns.
+
+    Raises:
+        BadInput: if there is no such column; the message contains the nearest id.
+    """
+    names = text.split(",") if text else []
+    known = [column.id for column in item.columns]
     for name in names:
         if name not in known:
             raise BadInput(f'--columns: {item.item} has no column "{name}"{nearest(name, known)}')

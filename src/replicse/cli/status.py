@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Show the progress of each item."""
+    """Print the progress of a study, running and failed jobs, and machines."""
     shown = own_study(arguments, own=True)
     if shown.measurements.paths.kept:
         names = list(shown.plan.items)
@@ -41,9 +42,11 @@ def run(arguments: Namespace) -> None:
     total = status["total"]
     head, parts, foot = [totals_text(status)], list[str](), list[str]()
     if not (begun or total["done"] or total["trained"]):
-        head.append(f"nothing has run; {command(arguments, verb='run')}")
+        head.append(f"nothing has run yet; next: {command(arguments, verb='run')}")
     else:
-        parts += [*job_lines(begun), *(f"broken: {problem}" for problem in status["broken"])]
+        parts += job_lines(begun)
+        for problem in status["broken"]:
+            parts.append(f"broken: {problem}")
         parts += item_lines(status["items"], arguments.all or bool(arguments.items))
         foot += machine_lines(status["machines"])
         foot += next_lines(status, arguments)
@@ -53,15 +56,27 @@ def run(arguments: Namespace) -> None:
 
 
 def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
-    """Return the progress of a study, and its running and failed jobs."""
+    """Return the progress of a study, and the running and failed jobs.
+
+    Args:
+        measurements: the measurements of the study.
+
+    Returns:
+        A dict with the content of `status --json`, and a dict from job to the last progress. The progress of a failed
+        job is None.
+    """
     plan = measurements.study
     jobs = measurements.jobs or JobStates(plan)
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
-    every = dict.fromkeys(file for evaluations in files.values() for file in evaluations)
-    missing = [file for file in every if measurements.evaluation(file) is None]
-    broken = {file: measurements.broken[file] for file in missing if file in measurements.broken}
-    states = {file: jobs.state(file) for file in every if file not in broken}
-    states |= dict.fromkeys(broken, "failed")
+    states: dict[str, str] = {}
+    broken: dict[str, str] = {}
+    for file in dict.fromkeys(chain.from_iterable(files.values())):
+        # Loading an evaluation adds it to `broken` if it cannot be used.
+        if measurements.evaluation(file) is None and file in measurements.broken:
+            broken[file] = measurements.broken[file]
+            states[file] = "failed"
+        else:
+            states[file] = jobs.state(file)
     specifications = Specifications(plan)
     items = []
     for item, evaluations in files.items():
@@ -71,8 +86,12 @@ def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dic
     total = {**counted(states), "runs": len(plan.runs), "trained": trained}
     begun = jobs.begun
     machines = study_machines(plan, measurements)
-    running = [{"job": str(job), **beat} for job, beat in begun.items() if beat]
-    failed = [str(job) for job, beat in begun.items() if not beat]
+    running, failed = [], []
+    for job, beat in begun.items():
+        if beat:
+            running.append({"job": str(job), **beat})
+        else:
+            failed.append(str(job))
     status = {
         "items": items,
         "machines": [{"machine": str(machine), "records": count} for machine, count in machines.items()],
@@ -91,7 +110,7 @@ def is_tabulated(specifications: Specifications, item: str) -> bool:
 
 
 def totals_text(status: Mapping[str, Any]) -> str:
-    """Format the progress of a study."""
+    """Format the total number of finished runs, evaluations and tables."""
     total, items = status["total"], status["items"]
     tabulated = sum(row["tabulated"] for row in items)
     trained = f"{total['trained']:,} of {total['runs']:,} runs trained"
@@ -100,43 +119,51 @@ def totals_text(status: Mapping[str, Any]) -> str:
 
 
 def next_lines(status: Mapping[str, Any], arguments: Namespace) -> Iterator[str]:
-    """Yield the next command to run, unless a job is running."""
+    """Yield the command to run next, unless a job is running."""
     if not any(map(left_of, status["items"])):
         item = status["items"][0]["item"]
-        yield f"all is done; {command(arguments, item, verb='show', without=arguments.items)}"
+        yield f"complete; next: {command(arguments, item, verb='show', without=arguments.items)}"
     elif not status["running"]:
         yield f"next: {command(arguments, verb='run')}"
 
 
 def left_of(row: Mapping[str, Any]) -> bool:
-    """Return whether a part of an item is missing."""
+    """Return whether evaluations or the table of an item are missing."""
     return row["done"] < row["evaluations"] or not row["tabulated"]
 
 
 def item_lines(rows: Sequence[Mapping[str, Any]], whole: bool) -> Iterator[str]:
-    """Yield a line for each unfinished item, failed ones first."""
+    """Yield a line for each unfinished item, items with failed jobs first.
+
+    Args:
+        rows: the list `items` of the status.
+        whole: whether to list all items in the order of the study.
+    """
     shown = rows if whole else [row for row in rows if left_of(row)]
     if not whole:
         shown = sorted(shown, key=lambda row: [not row[state] for state in ("failed", "running", "done")])
-    if shown:
-        yield from columns(
-            (row["item"], f"{row['done']} of {row['evaluations']}", _others(row)) for row in shown
-        )
+    lines = []
+    for row in shown:
+        lines.append((row["item"], f"{row['done']} of {row['evaluations']}", _others(row)))
+    if lines:
+        yield from columns(lines)
 
 
 def job_lines(begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
-    """Yield failed jobs, then running ones."""
+    """Yield a line for each failed job, then for each running job."""
     for job, beat in sorted(begun.items(), key=lambda each: bool(each[1])):
-        where = f"running: {job} on {beat['host']}" if beat else f"failed: {job}"
-        said = progress_text(beat or {}) or (job.tail[-1] if job.tail else "")
-        line = f"{where}, {minutes(job.age)}: {said}"
-        yield shortened(line, room()) if beat else line
+        message = progress_text(beat or {}) or "".join(job.tail[-1:])
+        if beat:
+            line = f"running: {job} on {beat['host']}, {minutes(job.age)}: {message}"
+            yield shortened(line, room())
+        else:
+            yield f"failed: {job}, {minutes(job.age)}: {message}"
 
 
 def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the machines that computed a study."""
+    """Yield the machines on which the results were computed."""
     if len(machines) > 1:
-        yield f"mixed: made on {len(machines)} machines"
+        yield f"computed on {len(machines)} machines"
     for each in machines:
         yield shortened(
             f"{each['records']} runs and evaluations on {each['machine'] or 'an unknown machine'}", room()
@@ -144,17 +171,27 @@ def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _others(row: Mapping[str, Any]) -> str:
-    """Format the unfinished evaluations of an item by state."""
-    others = [f"{row[state]} {state}" for state in STATES[1:] if row[state]]
-    return ", ".join(["evaluations", *others, *["no table"] * (not row["tabulated"])])
+    """Format the number of unfinished evaluations of an item by state."""
+    parts = ["evaluations"]
+    for state in STATES[1:]:
+        if row[state]:
+            parts.append(f"{row[state]} {state}")
+    if not row["tabulated"]:
+        parts.append("no table")
+    return ", ".join(parts)
 
 
 def counted(states: Mapping[str, str]) -> dict[str, int]:
-    """Count evaluations in total and by state."""
+    """Count evaluations in total and by state.
+
+    Args:
+        states: a dict from evaluation file to state.
+    """
     counts = Counter(states.values())
-    return {"evaluations": len(states), **{state: counts[state] for state in STATES}}
+    by_state = {state: counts[state] for state in STATES}
+    return {"evaluations": len(states), **by_state}
 
 
 def minutes(seconds: float) -> str:
-    """Format a duration as `now` or `12 min ago`."""
+    """Format an age in seconds as a string such as "now" or "12 min ago"."""
     return f"{seconds / 60:,.0f} min ago" if seconds >= 60 else "now"

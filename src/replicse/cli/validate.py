@@ -1,4 +1,4 @@
-"""Check config, papers and scales."""
+"""The verb `validate`: check config, papers and scales, or a crate."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Mapping
@@ -31,21 +31,27 @@ def add_arguments(parser: ArgumentParser) -> None:
         "crate",
         type=Path,
         nargs="?",
-        help="a crate of keep --crate: compute its scores again from the scores of its pairs",
+        help="a crate written by keep --crate: compute its scores again from its pairs",
     )
     add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> None:
-    """Check the config, all papers and all scales, and plan everything at every scale; or check a crate."""
+    """Check config, papers and scales, or a crate.
+
+    By default, every paper is compiled at every scale. If a crate is given, the scores are computed again from the
+    pairs and should be equal.
+
+    Raises:
+        BadInput: if a file contains a mistake; the message contains file, key and value.
+    """
     from replicse.data.set_tables import check_tables
 
     if arguments.crate:
         from replicse.cli.crate_evidence import validate_crate
 
         counts = validate_crate(arguments.crate)
-        totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
-        answer(arguments.json, counts, [f"ok: {totals}"])
+        answer(arguments.json, counts, [f"ok: {format_counts(counts)}"])
         return
     workflow = arguments.workflow
     values, file = chosen_config(arguments)
@@ -67,26 +73,45 @@ def run(arguments: Namespace) -> None:
         **count_study(plan, chosen if own else None),
         "claims": len(claims),
     }
-    totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
-    others = [f"{item} has no encoder at {', '.join(names)}" for item, names in elsewhere.items()]
-    notes = ([note] for note in [*others, *remarks(plan)])
-    lines = on_a_screen(arguments, [f"ok: {totals}"], notes, "remark")
+    notes = []
+    for item, names in elsewhere.items():
+        notes.append([f"{item} has no encoder at {', '.join(names)}"])
+    for remark in remarks(plan):
+        notes.append([remark])
+    lines = on_a_screen(arguments, [f"ok: {format_counts(counts)}"], notes, "remark")
     answer(arguments.json, {"scale": plan.scale.name, **counts}, lines)
 
 
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Format counts such as {"papers": 2, "items": 1} as "2 papers, 1 item"."""
+    return ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
+
+
 def count_study(study: Study, papers: Collection[str] | None) -> dict[str, int]:
-    """Count the cells and runs of a study, or only those of some papers."""
+    """Count the cells and runs of a study.
+
+    Args:
+        study: the study.
+        papers: count only cells and runs of these papers; None for all papers.
+    """
     if papers is None:
         return {"cells": sum(map(len, study.cells.values())), "runs": len(study.runs)}
-    items = [item for item in study.items.values() if item.paper in papers]
+    cells = 0
     runs: set[str] = set()
-    for item in items:
-        runs |= study.runs_of(item)
-    return {"cells": sum(len(study.cells[item.id]) for item in items), "runs": len(runs)}
+    for item in study.items.values():
+        if item.paper in papers:
+            cells += len(study.cells[item.id])
+            runs |= study.runs_of(item)
+    return {"cells": cells, "runs": len(runs)}
 
 
 def check_configs(arguments: Namespace, papers: Mapping[str, Paper]) -> None:
-    """Check the config after each of its files, so that an error names the file with the mistake."""
+    """Check each config file, to get errors with the right file name.
+
+    Args:
+        arguments: the parsed arguments with the list of files.
+        papers: a dict from key to paper.
+    """
     files, settings = config_layers(arguments)
     for count, file in enumerate(files, 1):
         config = checked_config(

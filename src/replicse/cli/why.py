@@ -26,7 +26,7 @@ from replicse.show.content.differences import p_text
 from replicse.show.content.numbers import effect_text
 
 DECIDED = ("for", "against", "supported", "contradicted")
-MOST_COLUMNS = 10_000  # wide enough to avoid wrapping, because these lines are shortened later
+MOST_COLUMNS = 10_000  # wide enough to avoid wrapping; these lines are shortened later
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,7 +37,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Explain a cell: its place in the paper, values by seed, verdict, variants, claims, audit, runs."""
+    """Print how a cell was computed and judged.
+
+    The explanation contains the place in the paper, values by seed, verdict, variants, claims, audit and runs. By
+    default it is shortened to one screen.
+    """
     shown = selected_study(arguments, item_of(arguments.cell))
     shown.announce(arguments.json)
     story, facts = cell_story_of(shown, find_cell(shown.plan, arguments.cell))
@@ -45,23 +49,29 @@ def run(arguments: Namespace) -> None:
     unit = unit_of(facts["result"]["metric_path"])
     lines = list(story_lines(story, room()))
     if not arguments.all and len(lines) > SCREEN:
-        lines = [*short_story(story, room(), SCREEN - 1), f"all of it: {command(arguments, '--all')}"]
+        lines = [*short_story(story, room(), SCREEN - 1), f"full output: {command(arguments, '--all')}"]
     answer(arguments.json, document, lines, result=unit, claims="1")
 
 
 def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]], dict[str, Any]]:
-    """Return the explanation of a cell as text and as data, without claims that cannot be judged."""
+    """Return the explanation of a cell as text and as data.
+
+    Claims of papers outside the study are skipped.
+
+    Args:
+        shown: the selected study.
+        cell: the cell.
+
+    Returns:
+        A dict from heading to lines, and a dict for JSON.
+    """
     plan, measurements = shown.plan, shown.measurements
     (result,) = results_of([cell.item.id], measurements)
     result = adjust_item(measurements, result)
-    asked_for = plan.config.papers
-    papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
-    naming = [
-        claim
-        for claim in study_claims(plan.names, plan.papers)
-        if {str(cell.id.described), cell.id.described.short} & set(claim.cells)
-    ]
-    claims = [claim for claim in naming if claim.paper in papers]
+    names = {str(cell.id.described), cell.id.described.short}
+    naming = [claim for claim in study_claims(plan.names, plan.papers) if names & set(claim.cells)]
+    selected = plan.config.papers
+    claims = [claim for claim in naming if selected == "all" or selected.get(claim.paper)]
     read = cells_read(claims, plan.names)
     others = {each.item for each in read} - {cell.item.id}
     beside = study_of_others(plan, others)
@@ -84,7 +94,15 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
 
 
 def commit_text(measurements: Measurements, files: Sequence[str]) -> str:
-    """Return the commit whose code computed a cell; empty if it is not recorded."""
+    """Return the commit of the code used for a cell.
+
+    Args:
+        measurements: the measurements of the study.
+        files: the evaluation files of the cell; the record of the first file is used.
+
+    Returns:
+        The first 12 digits, or an empty string if no commit is recorded.
+    """
     paths = measurements.paths
     file = Path(paths.record if paths.kept else next(iter(files), ""))
     if not file.is_file():
@@ -92,11 +110,21 @@ def commit_text(measurements: Measurements, files: Sequence[str]) -> str:
     record = read_json(file)
     facts = record.get("provenance") or record
     commit = str(facts.get("commit") or "")[:12]
-    return f"{commit}, with uncommitted changes" if commit and facts.get("dirty") else commit
+    if commit and facts.get("dirty"):
+        commit += ", with uncommitted changes"
+    return commit
 
 
 def difference_line(item: JudgedItem, cell: Cell) -> str:
-    """Return the difference of a cell to the baseline row of its item, with interval and p; empty if there is none."""
+    """Return the difference of a cell to the baseline row of the item.
+
+    Args:
+        item: the judged item.
+        cell: a cell of the item.
+
+    Returns:
+        A string with interval and p value, or an empty string if there is no difference of several seeds.
+    """
     for effect in item.effects:
         if effect.cell == cell.id.described and effect.ours.n > 1:
             return f"{effect_text(effect.ours)} to {effect.base}{p_text(effect.p)} ({effect.over})"
@@ -106,7 +134,13 @@ def difference_line(item: JudgedItem, cell: Cell) -> str:
 def insert_after(
     story: Mapping[str, list[str]], heading: str, added: Mapping[str, list[str]]
 ) -> dict[str, list[str]]:
-    """Return a story with some headings after another one."""
+    """Return an explanation with more headings after a given heading.
+
+    Args:
+        story: a dict from heading to lines.
+        heading: the heading after which to insert.
+        added: a dict from heading to lines.
+    """
     longer: dict[str, list[str]] = {}
     for name, lines in story.items():
         longer[name] = lines
@@ -116,7 +150,13 @@ def insert_after(
 
 
 def short_story(story: Mapping[str, Sequence[str]], width: int, most: int) -> list[str]:
-    """Shorten an explanation to the first lines of each heading, and to at most `most` lines."""
+    """Shorten an explanation to the first lines of each heading.
+
+    Args:
+        story: a dict from heading to lines.
+        width: the maximum length of a line.
+        most: the maximum number of lines.
+    """
     short: list[str] = []
     for count in range(most, 0, -1):
         cut = {heading: rows[:count] for heading, rows in story.items()}
@@ -127,7 +167,12 @@ def short_story(story: Mapping[str, Sequence[str]], width: int, most: int) -> li
 
 
 def story_lines(story: Mapping[str, Sequence[str]], width: int) -> Iterator[str]:
-    """Yield the lines of an explanation next to their headings, wrapped and indented."""
+    """Yield the lines of an explanation next to their headings.
+
+    Args:
+        story: a dict from heading to lines.
+        width: the width to which lines are wrapped.
+    """
     rows: list[tuple[str, str]] = []
     for heading, lines in story.items():
         for place, line in enumerate(lines):

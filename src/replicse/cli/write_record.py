@@ -1,4 +1,4 @@
-"""Write the report of the record as a committed study."""
+"""Write the report of the record, which is a committed study."""
 
 import shutil
 from contextlib import suppress
@@ -21,7 +21,7 @@ from replicse.registry.artefacts import HTML
 from replicse.spec.papers import load_papers
 from replicse.spec.record import load_record
 
-FIGURE = "readings"  # the kind of figure that each item of the record has
+FIGURE = "readings"  # the kind of figure of each item of the record
 ABOUT = {
     "title": "What others measured of the printed numbers",
     "shows": "Values that others published, at the papers' own scale. Nothing was run here.",
@@ -30,7 +30,14 @@ ABOUT = {
 
 
 def write_record(workflow: Path) -> Path:
-    """Judge the record and write the committed study `record`."""
+    """Judge the record and write the committed study `record`.
+
+    Args:
+        workflow: the folder of papers and scales.
+
+    Returns:
+        The path of the HTML report.
+    """
     papers = load_papers(workflow)
     measurements = load_record_measurements(workflow, papers)
     study, kept = measurements.study, Paths(measurements.study.scale.name, RECORD)
@@ -56,10 +63,16 @@ def write_record(workflow: Path) -> Path:
 
 
 def draw_strips(item: ItemResult, others: Others, out: Path) -> None:
-    """Draw other people's measurements of an item, if there are any."""
+    """Draw other people's measurements of an item, if there are any.
+
+    Args:
+        item: the result of the item.
+        others: other people's measurements of the item.
+        out: the SVG file.
+    """
     from replicse.show.content.records import records_of
     from replicse.show.figures import NothingToDraw, draw
 
-    # All values may belong to other settings.
+    # There may be no values in the printed setting.
     with suppress(NothingToDraw):
         draw(FIGURE, records_of(judged_item(item, others)), out.with_suffix(""), f"{item.item} · the record")

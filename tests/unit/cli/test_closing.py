@@ -102,7 +102,7 @@ def test_differences_to_the_baseline_row_have_interval_and_p(compared, tmp_path)
 
 def test_a_claim_shows_the_numbers_of_its_cells(own_table):
     numbers = cell_numbers([own_table])
-    assert numbers["simcse/table5/mine/avg"] == "nothing printed, ours 74.84"
+    assert numbers["simcse/table5/mine/avg"] == "no printed number, ours 74.84"
     assert numbers["simcse/table5/simcse/avg"] == "76.25, ours no number"
 
 

@@ -129,9 +129,7 @@ def test_weights_go_where_the_user_names_and_removed_ones_keep_their_checksum(st
     for name in ("best", "last"):
         (folder / name / "model.safetensors").unlink()
     assert main(["keep", "mine", "--crate", "mine.zip", "--weights", "out"]) == 0
-    assert f"removed after their evaluation, so not in out: {run}" in " ".join(
-        capsys.readouterr().err.split()
-    )
+    assert f"weights removed after evaluation, not in out: {run}" in " ".join(capsys.readouterr().err.split())
     with zipfile.ZipFile("mine.zip") as crate:
         weights = json.loads(crate.read(f"{HOME}/evidence.json"))["weights"]
     assert weights.keys() == study.runs.keys() and weights[run] == checksum

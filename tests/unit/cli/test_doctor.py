@@ -92,15 +92,15 @@ def test_a_card_that_is_smaller_than_the_largest_training_is_noted_with_what_hap
         monkeypatch.setattr("torch.cuda.get_device_properties", lambda place, card=card: card)
         gpu = found(PAPER)[1]["GPU"][0]
         assert (gpu["state"], gpu["found"]) == (state, f"Some GPU {gigabytes} GB")
-        assert ("needs about 43.7 GB: its steps are computed in chunks" in gpu["remedy"]) == (state == "note")
+        assert ("needs about 43.7 GB, so steps are computed in chunks" in gpu["remedy"]) == (state == "note")
 
 
 @pytest.mark.parametrize(
     ("cuda", "command", "said"),
     [
         (None, "/usr/bin/nvidia-smi", r"pip uninstall --yes torch && .*pip install torch==\d[\d.]+$"),
-        (None, None, "this scale is meant for a GPU"),
-        ("13.0", None, "look at the driver: nvidia-smi has to list a GPU, and to know CUDA 13.0"),
+        (None, None, "this scale needs a GPU"),
+        ("13.0", None, "check the driver: nvidia-smi should list a GPU and support CUDA 13.0"),
     ],
 )
 def test_what_is_done_about_a_gpu_that_torch_does_not_see(found, monkeypatch, cuda, command, said):
@@ -128,9 +128,9 @@ def test_the_disks_of_results_and_of_the_hubs_cache_are_each_compared_with_what_
     for results, cache, states in ((500e9, 1e9, ("ok", "note")), (20e9, 500e9, ("note", "ok"))):
         free |= {str(tmp_path): results, "/dev/shm": cache}
         told = found(config)[1]
-        assert (told["disk free"][0]["state"], told["disk of the hub's cache"][0]["state"]) == states
+        assert (told["disk free"][0]["state"], told["hub cache disk"][0]["state"]) == states
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     told = found(config.replace("{simcse: [table3]}", "all"))[1]
     needed = float(told["disk free"][0]["remedy"].split()[-2])
     # It would be 3.5 TB with the weights of searches, which a complete study removes.
-    assert "disk of the hub's cache" not in told and 1800 < needed < 2100
+    assert "hub cache disk" not in told and 1800 < needed < 2100

@@ -226,7 +226,7 @@ def fetch(*words):
 def test_a_dry_run_lists_and_downloads_nothing(study, hub, capsys):
     assert fetch("simcse/table3", "--dry-run") == 0
     out = capsys.readouterr().out
-    assert "scale paper: 5 to fetch, for 1 item" in out
+    assert "scale paper: 5 sources for 1 item" in out
     assert "some/pairs train*.jsonl" in out
     assert "  some/encoder" in out
     assert "MB of disk" in out
@@ -251,7 +251,7 @@ def test_a_hub_that_is_not_reached_is_told_before_anything_is_fetched(study, hub
 
 def test_fetch_brings_what_an_item_needs_and_nothing_else(study, hub, tmp_path, capsys, monkeypatch):
     assert fetch("simcse_table3") == 0
-    assert "fetched all 5; a study of these items runs with HF_HUB_OFFLINE=1" in capsys.readouterr().out
+    assert "fetched all 5; these items can be run with HF_HUB_OFFLINE=1" in capsys.readouterr().out
     names = {path for _, path in hub.asked}
     assert not any(word in path for path in names for word in ("test.jsonl", "flax", "vectors"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
@@ -269,7 +269,7 @@ def test_what_fails_is_told_and_the_rest_is_fetched(study, hub, tmp_path, capsys
     assert fetch("simcse/table3") == 2
     problems = capsys.readouterr().err
     assert "the encoder some/encoder" in problems
-    assert "replicse fetch: 1 of 5 could not be fetched; run it again to resume" in problems
+    assert "replicse fetch: 1 of 5 downloads failed; run the command again to resume" in problems
     assert "Traceback" not in problems
     hub.gated = {}
     assert fetch("simcse/table3") == 0

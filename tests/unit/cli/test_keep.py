@@ -74,7 +74,9 @@ def test_changes_that_were_in_no_commit_stay_marked(study):
     file = study.paths.run(run, PROVENANCE)
     write_json(file, {**read_json(file), "dirty": True})
     assert made_facts(study, *records(study))["dirty"]
-    with pytest.raises(BadInput, match=f"made with uncommitted changes.*delete results/micro/runs/{run} and"):
+    with pytest.raises(
+        BadInput, match=f"computed with uncommitted changes.*delete results/micro/runs/{run} and"
+    ):
         refuse_uncommitted(*records(study), study.paths)
     evaluation = next(Path("results").glob("**/encoders/*/fast.json"))
     write_json(evaluation, {**read_json(evaluation), "provenance": {**MADE, "dirty": True}})
@@ -97,7 +99,7 @@ def test_the_runs_of_a_search_and_frozen_models_are_asked_too(study):
         write_json(file, {**read_json(file), "encoder": f"results/micro/runs/{run}/best"})
     runs, _ = records_of([result.model_copy(update={"cells": (cell,)})], Path("results/micro"))
     assert runs[run] and runs["teacher-s0"] == {}
-    with pytest.raises(BadInput, match=r"runs/teacher-s0/provenance\.json: no record of what made it"):
+    with pytest.raises(BadInput, match=r"runs/teacher-s0/provenance\.json: no record of the code"):
         refuse_uncommitted(runs, {}, study.paths)
 
 
@@ -126,7 +128,7 @@ def test_a_study_of_other_seeds_is_not_written_over_the_one_that_was_run(study, 
     Path("config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
     assert main([*verb, *words, *WORKFLOW]) == 2
     error = capsys.readouterr().err
-    assert "the study was run with seeds [0, 1], not [0]; leave out --config and --seeds" in error
+    assert "the study was run with seeds [0, 1], not [0]; remove --config and --seeds" in error
     assert not Path("reports").exists()
 
 

@@ -101,5 +101,5 @@ def test_who_measured_and_where_it_is_public_must_be_given(study, capsys, words,
 def test_a_study_of_a_smaller_scale_is_refused(study, capsys):
     write_json(study / "record.json", {**FACTS, "scale": "compact", "comparable": False})
     assert keep("--who", "me", "--published", PUBLISHED) == 2
-    assert "record.json: scale is compact, no scale of the papers" in capsys.readouterr().err
+    assert "record.json: scale is compact, not comparable with the papers" in capsys.readouterr().err
     assert not (study.parents[2] / "record").exists()

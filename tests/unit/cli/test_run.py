@@ -131,7 +131,7 @@ def test_gpus_are_refused_on_a_machine_without_one(calls, capsys, monkeypatch, w
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     command = ["run", "simcse_table3", "--workflow", str(ROOT / "workflow"), *words]
     assert main(command) == 2 and not calls
-    assert "asks for GPUs, but torch sees none on this machine" in capsys.readouterr().err
+    assert "requests GPUs, but torch finds no GPU on this machine" in capsys.readouterr().err
     assert main([*command[:2], "-n", *command[2:]]) == 0 and calls, "elsewhere there may be one"
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     assert main(command) == 0
@@ -144,7 +144,8 @@ def test_flags_of_snakemake_are_printed_and_asked_for_after_two_dashes(calls, ca
     with pytest.raises(SystemExit, match="2"):
         main([*words, "--forceall"])
     assert (
-        "unrecognized arguments: --forceall; flags of Snakemake follow a lone --" in capsys.readouterr().err
+        "unrecognized arguments: --forceall; options of Snakemake must follow a lone --"
+        in capsys.readouterr().err
     )
 
 
@@ -187,9 +188,7 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys, monkeypatch
     assert capsys.readouterr().out == f"simcse/table3: {page}\n"
     assert main(["run", "simcse_table3", *words, "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert (
-        said.startswith("all commands in full: snakemake ") and "--printshellcmds -- simcse_table3\n" in said
-    )
+    assert said.startswith("complete commands: snakemake ") and "--printshellcmds -- simcse_table3\n" in said
     settings = ["--config", "scale=paper", "--config", "papers={esimcse: all}"]
     assert main(["run", "--workflow", str(ROOT / "workflow"), *settings, "-n"]) == 0
     assert " ".join(calls[-1]).endswith("--dry-run --quiet rules progress --logger replicse --")

@@ -278,7 +278,7 @@ def test_the_verb_tells_each_failure_and_fails_where_nothing_is_measured(encoder
     assert evaluated(folder, root, out, "NFCorpus") == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert (
-        last.startswith("replicse evaluate: nothing could be measured; ")
+        last.startswith("replicse evaluate: no score could be computed; ")
         and "mteb.json has the reason" in last
     )
 

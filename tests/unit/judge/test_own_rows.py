@@ -105,8 +105,8 @@ def test_the_command_line_gives_rows_as_a_config_does(folder, capsys):
             own_rows([word])
     assert main(["init", "."]) == 0
     assert main(["run", "--row", "mine=models/mine", "-n"]) == 2
-    assert "--row is for an item; name one" in capsys.readouterr().err
+    assert "--row needs an item; add one" in capsys.readouterr().err
     assert main(["run", ITEM, "--row", "mine=./models/none", "-n"]) == 2
     assert "folder models/none does not exist" in capsys.readouterr().err
     rows = Namespace(row=["base=org/model@main", "mine=models/mine"])
-    assert from_hub(rows) == "no such folder here, so read as a hub id: org/model@main"
+    assert from_hub(rows) == "no such folder, so used as a hub id: org/model@main"

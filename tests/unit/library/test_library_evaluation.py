@@ -138,7 +138,7 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
     own.write_text(own.read_text() + "one more,and another,7\n")
     evaluate("e", root)
     text = differences("d", "e")
-    assert "3 scores of other data in A than in B" in text and "weights" not in text
+    assert "3 scores computed on different data in A and B" in text and "weights" not in text
     assert "sts-dev/STS-B/all: sha256: " in text and "sets/own/pearson/all: n: 9 in A, 10 in B" in text
 
 

@@ -17,18 +17,26 @@ STAGES = (
 
 
 class Payload(Checked):
-    """The payload of a job; `plugin` lists the plug-ins that it uses."""
+    """The payload of a job.
+
+    Attributes:
+        plugin: the files of the plug-ins that the job uses. Default: empty.
+    """
 
     plugin: tuple[Text, ...] = ()
 
 
 class StudyJob(Payload):
-    """A payload with the config of a study or its record."""
+    """A payload with the path of a study's config or record.
+
+    Attributes:
+        study: the path.
+    """
 
     study: Text
 
     def load_study(self) -> "Study":
-        """Load the compiled study of the config."""
+        """Load or compile the study, if the path is a config."""
         from replicse.compile.cache import load_or_compile
         from replicse.spec.config import read_config
         from replicse.workspace import workflow_folder
@@ -37,7 +45,13 @@ class StudyJob(Payload):
 
 
 class Stage(NamedTuple):
-    """Functions that check a payload and run the job."""
+    """A stage of the workflow.
+
+    Attributes:
+        check: a function that validates a payload (a dict) with a location for errors.
+        run: a function that runs a job with the validated payload and the parsed arguments.
+        uses_gpu: whether a job uses a GPU if there is one. Default: False.
+    """
 
     check: Callable[[Any, str], Any]
     run: Callable[[Any, Namespace], int | None]

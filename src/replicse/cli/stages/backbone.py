@@ -1,4 +1,4 @@
-"""The stage that copies a released encoder into a folder."""
+"""The stage `backbone`: copy a released encoder into a folder."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -24,9 +24,11 @@ class FolderJob(Payload):
     folder: Text
 
 
-def backbone_job(payload: Mapping[str, Any], where: str) -> HubJob | FolderJob:
-    """Validate a payload; raises BadInput."""
-    return (FolderJob if "folder" in payload else HubJob).of(payload, where)
+def backbone_job(payload: Mapping[str, Any], location: str) -> HubJob | FolderJob:
+    """Validate a payload; raises BadInput if it is wrong."""
+    if "folder" in payload:
+        return FolderJob.of(payload, location)
+    return HubJob.of(payload, location)
 
 
 def backbone(job: HubJob | FolderJob, arguments: Namespace) -> None:
@@ -36,7 +38,7 @@ def backbone(job: HubJob | FolderJob, arguments: Namespace) -> None:
     if isinstance(job, FolderJob):
         source = encoder_place(job.folder, data_folder(arguments.data))
         if not source.is_dir():
-            raise MissingData(f"{source}: no such folder; name one with an encoder")
+            raise MissingData(f"{source}: no such folder; use a folder with an encoder")
         facts = {"folder": job.folder}
     else:
         from replicse.data.hub import cached_encoder

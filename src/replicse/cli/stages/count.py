@@ -1,4 +1,4 @@
-"""The stage that counts dataset sizes and parameters."""
+"""The stage `count`: count dataset sizes and parameters."""
 
 from argparse import Namespace
 from typing import Any
@@ -11,7 +11,13 @@ from replicse.registry.run_specs import RunSpec
 
 
 class CountJob(Payload):
-    """Metric paths to count, with the corpora and recipes that they refer to."""
+    """The counts to compute.
+
+    Attributes:
+        read: the metric paths of the counts, such as "data/corpus/wiki/rows".
+        corpora: a dict from name to corpus.
+        recipes: a dict from name to recipe, for parameter counts.
+    """
 
     read: tuple[Text, ...] = ()
     corpora: dict[str, Any] = {}
@@ -19,7 +25,7 @@ class CountJob(Payload):
 
 
 def count(job: CountJob, arguments: Namespace) -> None:
-    """Count evaluation sets, rows and overlap of corpora, and parameters."""
+    """Compute dataset sizes, overlaps of corpora and parameter counts."""
     from replicse.provenance.record import provenance
     from replicse.training.counts import count
 

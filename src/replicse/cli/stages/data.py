@@ -1,4 +1,4 @@
-"""The stage that prepares the data root and records its files."""
+"""The stage `data`: prepare the data root and record the files."""
 
 import os
 from argparse import Namespace
@@ -16,7 +16,15 @@ WHAT = "a file below the data root"
 
 
 class DataJob(Payload):
-    """Source of the data, files to record, and rows of evaluation sets."""
+    """The source of the data, and the files to record.
+
+    Attributes:
+        source: where the data comes from: "embedded", "local" or "hub".
+        root: the data root, if the source is local. Default: empty, REPLICSE_DATA is used.
+        file: the files to record, relative to the data root.
+        revision: the commit of the hub dataset, if the source is the hub.
+        sizes: a dict with the expected dataset sizes.
+    """
 
     source: Literal["embedded", "local", "hub"]
     root: str = ""
@@ -63,7 +71,14 @@ def _local_root(named: str) -> Path:
 def recorded(root: Path, name: str) -> dict[str, object]:
     """Return name, size and sha256 of a data file.
 
-    A missing file is recorded, so that other items still run.
+    A missing file does not raise an error, so that items that do not use the file can run.
+
+    Args:
+        root: the data root.
+        name: the path relative to the data root.
+
+    Returns:
+        A dict with `name`, `bytes` and `sha256`, or with `name` and `missing`.
     """
     path = below(root, name, WHAT)
     if not path.exists():

@@ -1,4 +1,4 @@
-"""The stage that evaluates an encoder of a study."""
+"""The stage `evaluate`: evaluate an encoder of a study."""
 
 import logging
 from argparse import Namespace
@@ -20,20 +20,23 @@ class EvaluationJob(EvaluationRequest, Payload):
 
 
 def evaluate(job: EvaluationJob, arguments: Namespace) -> None:
-    """Evaluate an encoder of a study.
+    """Evaluate an encoder of a study and write the scores.
 
-    If this fails, the study continues and the cells say why.
+    If a suite fails, the reason is written instead. Other suites and items are not affected.
     """
     evaluate_and_write(job, arguments)
 
 
 def evaluate_and_write(job: EvaluationJob, arguments: Namespace, write: Write = write_json) -> dict[str, Any]:
-    """Evaluate an encoder, write its result as a JSON file, and return it.
+    """Evaluate an encoder and write the result as a JSON file.
 
     Args:
-        job: the encoder and its suites.
-        arguments: `data` (the data root or its record), `out` (the file to write), `threads`, `device`.
-        write: the function that writes a result.
+        job: the encoder and the suites.
+        arguments: `data` (the data root or data.json), `out` (the file to write), `threads` and `device`.
+        write: the function that writes the result. Default: `write_json`.
+
+    Returns:
+        A dict with `suites`, `pairs`, `failures` and `provenance`.
     """
     from replicse.data.sets import data_folder
     from replicse.library.encoders import set_threads

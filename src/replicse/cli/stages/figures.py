@@ -1,4 +1,4 @@
-"""The stage that draws one item."""
+"""The stage `figures`: draw the figure of one item."""
 
 from argparse import Namespace
 
@@ -9,13 +9,13 @@ from replicse.judge.verdicts.table import ItemResult
 
 
 class FigureJob(Payload):
-    """The path of an item's result."""
+    """The path of the JSON file with an item's result."""
 
     item: Text
 
 
 def figures(job: FigureJob, arguments: Namespace) -> None:
-    """Draw an item as SVG, PNG and PDF, and write the plotted data as CSV."""
+    """Draw the figure of an item as SVG, PNG and PDF; write data as CSV."""
     draw_item(ItemResult.read(job.item), arguments.out)
 
 

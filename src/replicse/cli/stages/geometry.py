@@ -1,4 +1,4 @@
-"""The stage that measures alignment and uniformity of checkpoints."""
+"""The stage `geometry`: measure alignment and uniformity of checkpoints."""
 
 import logging
 from argparse import Namespace
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 
 class TrajectoryJob(EncoderOptions, Payload):
-    """The folder of a run, the options of its encoders, and the plug-ins."""
+    """The folder of a run, options of the encoders, and plug-ins."""
 
 
 def geometry(job: TrajectoryJob, arguments: Namespace) -> None:

@@ -1,4 +1,4 @@
-"""The stage that judges all items together."""
+"""The stage `judge`: judge all items together."""
 
 from argparse import Namespace
 

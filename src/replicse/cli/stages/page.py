@@ -1,4 +1,4 @@
-"""The stage that writes the page of one item."""
+"""The stage `page`: write the page of one item."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -11,14 +11,19 @@ from replicse.judge.verdicts.table import ItemResult
 
 
 class PageJob(StudyJob):
-    """The record of a study, an item's result, and its figure if any."""
+    """The paths of a study's record and an item's result and figure.
+
+    Attributes:
+        item: the JSON file with the result of the item.
+        figure: the SVG file of the figure. Default: empty, the item has no figure.
+    """
 
     item: Text
     figure: str = ""
 
 
 def page(job: PageJob, arguments: Namespace) -> None:
-    """Write the HTML page of an item, with its figure if there is one."""
+    """Write the HTML page of an item, with the figure if there is one."""
     from replicse.show.document import write_page
 
     drawing = Path(job.figure).with_suffix("") if job.figure else None

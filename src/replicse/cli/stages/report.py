@@ -1,4 +1,4 @@
-"""The stage that writes the report of all items of a study."""
+"""The stage `report`: write the report of all items of a study."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The stage that tokenises one column of a corpus."""
+"""The stage `store`: tokenise one column of a corpus."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -11,7 +11,14 @@ from replicse.errors import BadInput
 
 
 class StoreJob(Payload):
-    """One column of a corpus, augmented and tokenised."""
+    """A column of a corpus to augment and tokenise.
+
+    Attributes:
+        corpus: the corpus as a dict.
+        view: a dict with the `column`, and the augmentation `augment` if any.
+        tokenizer: the path of the tokenizer.
+        max_length: the maximum number of tokens of a sentence.
+    """
 
     corpus: dict[str, Any]
     view: dict[str, Any]

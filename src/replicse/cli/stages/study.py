@@ -1,4 +1,4 @@
-"""The stage that writes the config and the record of a study."""
+"""The stage `study`: write the config and the record of a study."""
 
 from argparse import Namespace
 from typing import Any
@@ -9,14 +9,14 @@ from replicse.registry.artefacts import CONFIG
 
 
 class RecordJob(Payload):
-    """The config of a study and its record."""
+    """The config and the record of a study, as dicts."""
 
     config: dict[str, Any]
     record: dict[str, Any]
 
 
 def study(job: RecordJob, arguments: Namespace) -> None:
-    """Write the config and the record of a study; the order of papers is kept."""
+    """Write the config and the record of a study; keep the order of papers."""
     write_ordered(arguments.out.with_name(CONFIG), job.config)
     write_ordered(arguments.out, job.record)
 

@@ -1,4 +1,4 @@
-"""The stage that judges and tabulates one item."""
+"""The stage `tabulate`: judge and tabulate one item."""
 
 import logging
 from argparse import Namespace
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 def read_plan(payload: Mapping[str, Any], location: str) -> ItemPlan:
-    """Validate the plan of an item; raises BadInput."""
+    """Validate the plan of an item; raises BadInput if it is wrong."""
     return ItemPlan.of(payload, location)
 
 

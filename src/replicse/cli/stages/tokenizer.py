@@ -1,4 +1,4 @@
-"""The stage that trains a tokenizer, or builds one from a vocabulary."""
+"""The stage `tokenizer`: train a tokenizer, or use a vocabulary."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -12,7 +12,15 @@ from replicse.files import below, write_text
 
 
 class TokenizerJob(Payload):
-    """A tokenizer that is trained on a corpus."""
+    """A tokenizer to train on a corpus.
+
+    Attributes:
+        name: the name of the tokenizer. Default: empty.
+        train: the algorithm, such as "wordpiece".
+        size: the size of the vocabulary.
+        corpus: the corpus as a dict.
+        lowercase: whether to lower-case sentences. Default: True.
+    """
 
     name: str = ""
     train: Text
@@ -22,16 +30,24 @@ class TokenizerJob(Payload):
 
 
 class VocabularyJob(Payload):
-    """A tokenizer that is built from a vocabulary file."""
+    """A tokenizer to build from a vocabulary file.
+
+    Attributes:
+        name: the name of the tokenizer. Default: empty.
+        vocabulary: the vocabulary file, relative to the data root.
+        lowercase: whether to lower-case sentences. Default: True.
+    """
 
     name: str = ""
     vocabulary: Text
     lowercase: bool = True
 
 
-def tokenizer_job(payload: Mapping[str, Any], where: str) -> TokenizerJob | VocabularyJob:
-    """Validate a payload; raises BadInput."""
-    return (VocabularyJob if "vocabulary" in payload else TokenizerJob).of(payload, where)
+def tokenizer_job(payload: Mapping[str, Any], location: str) -> TokenizerJob | VocabularyJob:
+    """Validate a payload; raises BadInput if it is wrong."""
+    if "vocabulary" in payload:
+        return VocabularyJob.of(payload, location)
+    return TokenizerJob.of(payload, location)
 
 
 def tokenizer(job: TokenizerJob | VocabularyJob, arguments: Namespace) -> None:
@@ -41,10 +57,10 @@ def tokenizer(job: TokenizerJob | VocabularyJob, arguments: Namespace) -> None:
 
     root = data_folder(arguments.data)
     if isinstance(job, VocabularyJob):
-        made = tokenizer_from_vocabulary(below(root, job.vocabulary, WHAT), job.lowercase)
+        built = tokenizer_from_vocabulary(below(root, job.vocabulary, WHAT), job.lowercase)
     else:
-        made = train_tokenizer(job.train, read_corpus(root, job.corpus)["text"], job.size, job.lowercase)
-    write_text(arguments.out, made.to_str(pretty=True))
+        built = train_tokenizer(job.train, read_corpus(root, job.corpus)["text"], job.size, job.lowercase)
+    write_text(arguments.out, built.to_str(pretty=True))
 
 
 STAGE = Stage(tokenizer_job, tokenizer)

@@ -1,4 +1,4 @@
-"""The stage that trains a run."""
+"""The stage `train`: train a run."""
 
 import logging
 from argparse import Namespace
@@ -19,13 +19,16 @@ log = logging.getLogger(__name__)
 
 
 def train(job: Mapping[str, Any], arguments: Namespace) -> None:
-    """Train the run of a job; a stopped run resumes from its saved state."""
+    """Train a run; if there is a saved state, training resumes from it.
+
+    Args:
+        job: the payload, a dict that `train_job` validates.
+        arguments: the parsed arguments.
+    """
     from replicse.training.processes import start_processes
 
     if arguments.processes < 0 or arguments.chunk < 0:
-        raise BadInput(
-            f"--processes {arguments.processes} --chunk {arguments.chunk}: expected no less than 0"
-        )
+        raise BadInput(f"--processes {arguments.processes} --chunk {arguments.chunk}: expected at least 0")
     with (
         start_processes(arguments.processes, _words(arguments), arguments.join) as processes,
         failing_once(arguments.state, processes.rank),
@@ -35,28 +38,35 @@ def train(job: Mapping[str, Any], arguments: Namespace) -> None:
 
 @contextmanager
 def failing_once(state: Path, rank: int) -> Iterator[None]:
-    """Let retries fail at once after an error that would only repeat.
+    """Make retries of a job fail at once if the error would occur again.
 
-    Failed checks and bad input repeat; a lost node, full memory or a file that does not exist yet may not.
+    `Failed` and `BadInput` would occur again, except `MissingData`. Other errors, such as a lost node or full memory,
+    may not occur again.
+
+    Args:
+        state: the folder of the job's state, in which the error is saved.
+        rank: the rank of this process; only process 0 saves the error.
     """
     note = state / "failed.json"
     started = HOLDER.stat().st_mtime if HOLDER.is_file() else float("inf")
     if note.is_file() and note.stat().st_mtime >= started:
         before = read_json(note)
-        raise (BadInput if before["bad_input"] else Failed)(before["sentence"])
+        if before["bad_input"]:
+            raise BadInput(before["sentence"])
+        raise Failed(before["sentence"])
     try:
         yield
     except MissingData:
         raise
     except (BadInput, Failed) as error:
         if not rank:
-            with suppress(Failed, OSError):  # a full disk must not hide the error itself
+            with suppress(Failed, OSError):  # if the disk is full, raise the original error
                 write_json(note, {"sentence": str(error), "bad_input": isinstance(error, BadInput)})
         raise
 
 
 def _words(arguments: Namespace) -> list[str]:
-    """Return the command line of the other processes of the run."""
+    """Return the command line of the run's other processes."""
     names = ("threads", "chunk", "device")
     options = {name: getattr(arguments, name) for name in names}
     words = ["job", str(arguments.specification)]
@@ -66,7 +76,7 @@ def _words(arguments: Namespace) -> list[str]:
 def _train_in(processes: "Processes", job: Mapping[str, Any], arguments: Namespace) -> None:
     """Train the run of a job.
 
-    If there are several processes, the first one writes.
+    If there are several processes, only the first process writes files.
     """
     import torch
 
