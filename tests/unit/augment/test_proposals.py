@@ -29,9 +29,7 @@ def folder(tmp_path_factory):
     size = load_tokenizer(tokenizer, 64).get_vocab_size()
     sizes = {"vocabulary": size, "hidden": 16, "layers": 1, "heads": 2, "intermediate": 32, "positions": 64}
     proposing = tiny(token_head=True, **sizes)
-    with (
-        torch.no_grad()
-    ):  # The model should prefer pieces that must not be used: special tokens, and the original piece.
+    with torch.no_grad():  # prefer forbidden pieces: special tokens and the original piece
         proposing.masked_lm.bias[: MASK + 1] += 50
         proposing.masked_lm.bias[load_tokenizer(tokenizer, 64).token_to_id("bal")] += 3
     proposing.save(home / "with", None, tokenizer)

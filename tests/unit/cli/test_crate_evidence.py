@@ -113,9 +113,7 @@ def test_another_pair_or_another_cell_is_found(study, capsys):
     assert f"changed.zip, {place}: {TASK}/all is" in " ".join(capsys.readouterr().err.split())
 
     def raise_score(evaluation):
-        evaluation["suites"]["sts-dev"]["STS-B"]["all"] += (
-            0.04  # less than the rounding of pairs in older files
-        )
+        evaluation["suites"]["sts-dev"]["STS-B"]["all"] += 0.04  # below the rounding of pairs in old files
 
     assert main(["validate", changed("mine.zip", place, raise_score)]) == 2
     message = " ".join(capsys.readouterr().err.split())
