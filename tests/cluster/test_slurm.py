@@ -80,7 +80,7 @@ class OfSlurm(Submitted):
 
     @staticmethod
     def words_of(profile):
-        """Return the command that runs the study through a profile, as a list."""
+        """Return the command to run the study through a profile, as a list."""
         return [*small_study.command("--profile", f"workflow/profiles/{profile}", "--"), *ASKING]
 
     def hang(self, what):

@@ -13,13 +13,13 @@ from replicse.compile.compiler import compile_study
 from replicse.compile.jobs import list_jobs
 from replicse.spec.config import read_config
 
-# A study of a table and a figure, compiled once for all tests that use parts of it.
+# A study of a table and a figure, compiled once for all tests of its parts.
 WORDS = ("-n", "--config", "seeds=[0]", "papers={simcse: [figure2, table3]}")
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """Copy the checkout without results, for tests that only plan."""
+    """Copy the checkout without results, for tests without jobs."""
     return copied(tmp_path_factory.mktemp("checkout"))
 
 
@@ -44,7 +44,7 @@ def test_a_dry_run_plans_each_shared_run_once(reduced):
 
 
 def test_an_item_alone_brings_in_only_what_it_needs(checkout):
-    """A single item should only plan the jobs that it needs.
+    """A single item only plans the jobs that it needs.
 
     The target `simcse/table3` once ended in a bare MissingRuleException.
     """
@@ -58,7 +58,7 @@ def test_an_item_alone_brings_in_only_what_it_needs(checkout):
 
 
 def test_the_key_of_a_paper_is_a_target(checkout):
-    """The key of a paper should be a target of Snakemake.
+    """The key of a paper is a target of Snakemake.
 
     It once ended in MissingRuleException.
     """
@@ -78,7 +78,7 @@ def test_as_a_module_it_leaves_the_other_workflow_its_target(checkout):
 
 
 def test_jobs_and_rules_name_the_same_files(reduced):
-    """The rules should use the same paths as compile/jobs.py."""
+    """The rules use the same paths as compile/jobs.py."""
     rules = re.findall(r"    input: (.*)\n    output: (.*)\n    log: (\S+)", reduced)
     ruled = {tuple(outputs.split(", ")): (inputs.split(", "), log) for inputs, outputs, log in rules}
     config = read_config([ROOT / "config.yaml", ROOT / "tests/e2e/reduced.yaml"])

@@ -1,6 +1,6 @@
 """A small real study: two rows of a table, run up to the report.
 
-It is run twice; the second run should do nothing.
+It is run twice; the second run does nothing.
 """
 
 import csv
@@ -81,7 +81,7 @@ def planned_jobs(study):
 
 
 def test_changes_are_seen_without_snakemakes_metadata_and_after_a_copy(study, monkeypatch, caplog):
-    """Results should stay up to date without dates and Snakemake's metadata.
+    """Results stay up to date without dates and Snakemake's metadata.
 
     The results are copied without dates, and without the hidden folder.
     """

@@ -63,7 +63,7 @@ def test_a_check_scores_the_variants_of_its_cause_and_says_which_gives_a_number(
 
 
 def test_an_encoder_that_declares_its_pooling_is_read_by_it(capsys, world, encoder, tmp_path):
-    """The default pooling should be the pooling in the encoder's files.
+    """The default pooling is the pooling in the encoder's files.
 
     With the first token, as in the row of the paper, all-MiniLM-L6-v2 had 73.50 instead of 82.03.
     """

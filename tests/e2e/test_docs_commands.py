@@ -1,6 +1,6 @@
 """Run the commands of README and documentation in a bare clone.
 
-The output of each command should equal the output shown below it.
+The output of each command equals the output shown below it.
 """
 
 import doctest
@@ -63,7 +63,7 @@ def lacking(words):
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """Copy the parts of a clone that are used by verbs."""
+    """Copy the parts of a clone needed by verbs."""
     folder = tmp_path_factory.mktemp("clone")
     for name in ("config", "workflow", "reports/studies", "figures/studies"):
         shutil.copytree(ROOT / name, folder / name)

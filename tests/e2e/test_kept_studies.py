@@ -87,7 +87,7 @@ def plan_of_command(words):
 
 
 def test_each_printed_command_plans_the_runs_that_the_page_shows(pages):
-    """Each command should plan exactly the runs that are shown on the page.
+    """Each command plans exactly the runs that are shown on the page.
 
     A command copied from the compact page once planned 105 runs in fp32, but the page shows 9 runs in bf16.
     """

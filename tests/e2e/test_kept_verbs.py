@@ -86,7 +86,7 @@ def test_a_committed_cell_has_its_committed_values(kept, capsys):
 
 
 def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, caplog):
-    """Items should be shown with the config of their run.
+    """Items are shown with the config of their run.
 
     After `replicse run simcse/table3 --config FILE`, `show --scale` once printed that nothing was evaluated.
     """

@@ -19,7 +19,7 @@ __all__ = ["papers_read_once"]
 def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_needed(
     workspace, capsys, monkeypatch
 ):
-    """A backbone should only be required at the scale that defines it.
+    """A backbone is only required at the scale that defines it.
 
     `validate` once stopped at the first packaged scale. A missing folder was only reported by a job, and the
     cost was `?`.

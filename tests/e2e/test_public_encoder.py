@@ -26,7 +26,7 @@ def minilm() -> Path:
 
 
 def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
-    """Scores of all-MiniLM-L6-v2 should equal the MTEB leaderboard.
+    """Scores of all-MiniLM-L6-v2 equal the MTEB leaderboard.
 
     These are scores with mean pooling and the `all` setting.
     """

@@ -80,7 +80,7 @@ READ = {
 
 
 def test_what_judges_runs_again_when_a_text_that_it_reads_changes(finished):
-    """Judging should be repeated if a file changes; tables if a cell changes.
+    """Judging is repeated if a file changes; tables if a cell changes.
 
     The specification of a table contains the cells of the table, not the files.
     """
@@ -104,7 +104,7 @@ def test_what_judges_runs_again_when_a_text_that_it_reads_changes(finished):
 
 
 def test_a_lost_result_is_made_again_and_a_checkpoint_that_was_deleted_is_not_missed(finished):
-    """A lost result should be created again, but not a deleted checkpoint.
+    """A lost result is created again, but not a deleted checkpoint.
 
     If a user deleted an evaluation because an error suggested it, the next run once reported that there was
     nothing to do.
@@ -148,7 +148,7 @@ def test_a_checkout_may_stand_in_a_folder_of_any_name(checkout, tmp_path_factory
 
 
 def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(checkout, tmp_path_factory):
-    """A folder should be refused if a scheduler's executor cannot quote it.
+    """A folder is refused if a scheduler's executor cannot quote it.
 
     Slurm's executor once executed `touch X` when it submitted a job.
     """
@@ -181,8 +181,8 @@ def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(check
 def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
     """After a kill, a study should start without unlocking.
 
-    Every start once failed until a user removed the lock. A deleted file of the generated data should be
-    created again, too.
+    Every start once failed until a user removed the lock. A deleted file of the generated data is created
+    again, too.
     """
     words = [str(SNAKEMAKE), "--cores", "1", "results/micro/data.json"]
     assert subprocess.run(words, cwd=checkout, capture_output=True, check=False).returncode == 0

@@ -144,7 +144,7 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
 
 
 def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys, golden, monkeypatch):
-    """`status` should show jobs on all machines that share the folder.
+    """`status` shows jobs on all machines that share the folder.
 
     It once only knew the processes of this machine. If there was one, it reported all started jobs as
     running.

@@ -1,6 +1,6 @@
 """Papers of tests/papers with a training procedure, compared in float64.
 
-Each step should equal a separate implementation.
+Each step equals a separate implementation.
 """
 
 import copy

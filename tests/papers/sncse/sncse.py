@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class NegationParameters(AugmentationParameters):
     """Insert "not" after the first auxiliary verb, or add a prefix.
 
-    The prefix says that the sentence is not true. It is used if there is no auxiliary verb.
+    The prefix negates the whole sentence. It is used if there is no auxiliary verb.
     """
 
     name: Literal["negation"]

@@ -81,7 +81,7 @@ def test_one_insertion_is_the_likeliest_piece_at_its_place(folder):
 
 
 def test_one_piece_is_replaced_by_the_likeliest_other_one(folder):
-    """A piece should be replaced by the likeliest other piece.
+    """A piece is replaced by the likeliest other piece.
 
     The lines have several lengths, because they are sorted by length for encoding.
     """

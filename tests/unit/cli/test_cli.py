@@ -62,7 +62,7 @@ def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
     ],
 )
 def test_memory_that_ends_is_one_sentence(capsys, monkeypatch, error):
-    """If memory is exhausted, one sentence should say so.
+    """If memory is exhausted, a sentence is printed.
 
     The log of a training once ended in a traceback.
     """
@@ -81,7 +81,7 @@ def test_memory_that_ends_is_one_sentence(capsys, monkeypatch, error):
 
 @pytest.mark.parametrize("scale", ["micro", "paper"])
 def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatch, scale):
-    """The lines of a plan should be wrapped at 80 columns.
+    """The lines of a plan are wrapped at 80 columns.
 
     Lines of 579 columns were once written to a pipe.
     """
@@ -110,7 +110,7 @@ def test_a_reader_that_has_enough_ends_the_output_and_nothing_is_said_of_it(monk
 
 
 def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tmp_path, monkeypatch):
-    """Several config files should be merged as Snakemake merges them.
+    """Several config files are merged as Snakemake merges them.
 
     `--config` once replaced config.yaml, but `--configfile` was merged into it.
     """

@@ -53,7 +53,7 @@ def test_a_committed_study_is_packed_with_its_papers_and_scale(tmp_path):
 
 
 def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypatch):
-    """A crate should contain parent recipes and base scales.
+    """A crate contains parent recipes and base scales.
 
     The paper of the parent recipe and the base scale were once missing.
     """
@@ -102,7 +102,7 @@ def test_a_study_is_run_again_in_its_crate(workspace, tmp_path_factory, monkeypa
 
 
 def test_a_crate_is_not_written_in_the_place_of_a_folder(tmp_path, capsys):
-    """A crate should not replace a folder.
+    """A crate does not replace a folder.
 
     The error once named a temporary file.
     """

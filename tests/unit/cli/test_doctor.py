@@ -70,7 +70,7 @@ def test_the_hub_is_missing_where_encoders_come_from_it(found):
 
 
 def test_the_datasets_of_mteb_are_fetched_and_their_size_is_said(found, monkeypatch):
-    """The download of MTEB's datasets should be reported with its size.
+    """The download of MTEB's datasets is reported with its size.
 
     Each evaluation once downloaded the datasets, although the documentation sets HF_HUB_OFFLINE.
     """
@@ -107,7 +107,7 @@ def test_a_card_that_is_smaller_than_the_largest_training_is_noted_with_what_hap
     ],
 )
 def test_what_is_done_about_a_gpu_that_torch_does_not_see(found, monkeypatch, cuda, command, said):
-    """If torch does not see a GPU, a command should be suggested.
+    """If torch does not see a GPU, a command is suggested.
 
     pip install torch==2.13.0 does nothing if 2.13.0+cpu is installed.
     """
@@ -120,7 +120,7 @@ def test_what_is_done_about_a_gpu_that_torch_does_not_see(found, monkeypatch, cu
 def test_the_disks_of_results_and_of_the_hubs_cache_are_each_compared_with_what_they_get(
     found, monkeypatch, tmp_path
 ):
-    """Free space should be checked for results and hub cache separately.
+    """Free space is checked for results and hub cache separately.
 
     200 GB were once accepted for 1.6 TB of weights, and the disk of the hub cache was ignored.
     """

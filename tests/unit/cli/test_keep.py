@@ -1,6 +1,6 @@
 """Kept and packed files of a study.
 
-Only files of the study's config, runs and evaluations should be included.
+Only files of the study's config, runs and evaluations are included.
 """
 
 import shutil

@@ -48,7 +48,7 @@ def test_an_item_may_be_written_in_several_ways(items, words, found):
 
 
 def test_a_profile_whose_executor_is_not_installed_is_refused_in_one_sentence(monkeypatch, capsys):
-    """A profile should be refused in a sentence if the executor is missing.
+    """A profile is refused in a sentence if the executor is missing.
 
     Snakemake once printed a hundred lines of options and "invalid choice".
     """
@@ -110,7 +110,7 @@ def test_what_asks_a_run_to_end_asks_its_jobs(tmp_path, number):
 
 @pytest.mark.parametrize("words", [["--profile", "gpu-box"], ["--", "--resources", "gpu=2"]])
 def test_gpus_are_refused_on_a_machine_without_one(calls, capsys, monkeypatch, words):
-    """GPUs should be refused on a machine without a GPU.
+    """GPUs are refused on a machine without a GPU.
 
     The jobs once waited for a GPU, or used the CPU, without a warning.
     """
@@ -192,7 +192,7 @@ def test_a_committed_study_is_run_by_its_name(calls, capsys):
 
 
 def test_what_cannot_be_planned_is_told_before_snakemake_starts(calls, tmp_path, capsys):
-    """Planning errors should be reported before Snakemake starts.
+    """Planning errors are reported before Snakemake starts.
 
     Snakemake once printed a traceback around the sentence, and the exit code was the code of a failed run.
     """
@@ -233,7 +233,7 @@ def test_a_report_of_what_there_was_does_not_outlive_the_whole_study(calls, word
 
 
 def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
-    """If two studies start together, the second should be refused.
+    """If two studies start together, the second is refused.
 
     Snakemake only takes its lock seconds after the second start.
     """

@@ -1,6 +1,6 @@
 """The cache of compiled studies.
 
-A loaded study should equal the compiled study. If an input changes, the study should be compiled again.
+A loaded study equals the compiled study. If an input changes, the study is compiled again.
 """
 
 import dataclasses

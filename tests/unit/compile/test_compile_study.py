@@ -107,9 +107,9 @@ def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
 
 
 def test_a_hub_encoder_is_read_from_a_folder_of_the_config(monkeypatch, tmp_path):
-    """A hub encoder should be loaded from a folder if the config has one.
+    """A hub encoder is loaded from a folder if the config has one.
 
-    The encoder is named after the folder. If the folder does not exist, only `run` should be refused.
+    The encoder is named after the folder. If the folder does not exist, only `run` is refused.
     """
     monkeypatch.chdir(tmp_path)
     folders = {"sentence-transformers/all-MiniLM-L6-v2": "models/all-MiniLM-L6-v2"}

@@ -98,7 +98,7 @@ def left_out(papers, **changes):
 
 
 def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
-    """A large search should only run if it is named.
+    """A large search only runs if it is named.
 
     Two tables of DiffCSE need 800 runs, a third of all runs of scale paper.
     """
@@ -174,7 +174,7 @@ def test_gpu_memory_of_a_step_against_estimates_by_others_and_a_measured_peak():
 
 
 def test_the_weights_of_a_study_are_counted_in_bytes():
-    """The weights of a study should be counted in bytes.
+    """The weights of a study are counted in bytes.
 
     A run saves two checkpoints of 0.5 GB if it uses selection, else a single checkpoint. Each step of a
     trajectory adds a checkpoint.

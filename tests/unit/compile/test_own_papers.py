@@ -55,7 +55,7 @@ def test_rules_of_an_own_scale_apply_to_own_recipes(mine):
 
 
 def test_a_row_of_an_own_table_is_kept_and_a_packaged_first_stage_is_adjusted(mine):
-    """The user's row should be kept, but a packaged first stage adjusted.
+    """The user's row is kept, but a packaged first stage is adjusted.
 
     The second stage starts from the run that is also trained for the package's table.
     """
@@ -70,7 +70,7 @@ def test_a_row_of_an_own_table_is_kept_and_a_packaged_first_stage_is_adjusted(mi
 
 
 def test_searches_of_an_own_paper_are_run_completely_at_packaged_scales(mine):
-    """Packaged scales should run all of a search of a user's paper.
+    """Packaged scales run all of a search of a user's paper.
 
     For shipped papers, micro uses four other learning rates, and two jobs of a random search.
     """
@@ -114,7 +114,7 @@ def write_corpus(workspace, paper):
 
 
 def test_another_paper_changes_no_job_of_a_paper(mine):
-    """A further paper should not change the jobs of a paper.
+    """A further paper does not change the jobs of a paper.
 
     Items once contained the evaluation datasets of all papers, so a further dataset made all tables outdated.
     """
@@ -137,7 +137,7 @@ def test_another_paper_changes_no_job_of_a_paper(mine):
 
 
 def test_two_papers_may_have_corpora_of_one_name(mine):
-    """Two papers should be able to use the same name for a corpus.
+    """Two papers can use the same name for a corpus.
 
     The template uses the name `own` for each corpus. A second paper must not change the ids of the first
     paper's runs.

@@ -102,7 +102,7 @@ def ask_for_groups(study, profile, attempt=1):
 
 @pytest.mark.parametrize(("profile", "attempt"), [("slurm", 1), ("slurm-gpu", 1), ("slurm-gpu", 3)])
 def test_no_allocation_of_the_paper_scale_asks_for_more_than_a_day(paper, profile, attempt):
-    """An allocation of the paper scale should request at most a day.
+    """An allocation of the paper scale requests at most a day.
 
     Long suites were once in the group of the run, and Snakemake requested up to 153 hours.
     """

@@ -17,7 +17,7 @@ RUN = {
 
 
 def test_a_setting_of_a_term_is_found_and_leaves_the_run_unchanged():
-    """Getting a setting of a term should not change the run.
+    """Getting a setting of a term does not change the run.
 
     Because of a cached property of the run, each frozen model was once counted twice, so payloads had
     duplicates.

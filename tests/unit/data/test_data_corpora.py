@@ -27,7 +27,7 @@ def corpus(root, text, **spec):
 
 
 def test_lines_as_written_are_those_of_the_authors_loader(tmp_path):
-    """Lines should be kept as in the authors' loader.
+    """Lines are kept as in the authors' loader.
 
     If empty lines are skipped and spaces are collapsed, the corpus has fewer than 1,000,000 rows.
     """

@@ -48,7 +48,7 @@ def test_malformed_files_are_named(tmp_path, senteval, task, files, place):
 
 @cases
 def test_real_counts(real_data, task, counts):
-    """The numbers of rows by class should be as in methods 2.3.
+    """The numbers of rows by class are as in methods 2.3.
 
     Empty lines count: CR has 2 + 2 of them, MPQA 1 + 2.
     """

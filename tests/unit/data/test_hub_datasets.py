@@ -119,7 +119,7 @@ def test_the_rows_are_those_of_the_pinned_commit(hub, tmp_path):
         read_corpus(tmp_path, nli(parts=[part | {"revision": "e" * 40}]))
 
 
-# Facts that are needed for a plan
+# Facts needed for a plan
 
 
 def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():

@@ -86,7 +86,7 @@ def test_a_cell_may_be_a_document_but_not_the_rest_of_the_file(tmp_path):
 
 
 def test_decimals_and_binary_text_of_parquet_are_numbers_and_text(tmp_path):
-    """Decimals and binary strings of parquet should be loaded.
+    """Decimals and binary strings of parquet are loaded.
 
     Files exported by Spark, DuckDB or BigQuery were once refused: "no text in sentence1 or score".
     """
@@ -119,7 +119,7 @@ def test_decimals_and_binary_text_of_parquet_are_numbers_and_text(tmp_path):
 def test_a_file_of_another_program_is_refused_with_the_command_that_converts_it(
     tmp_path, monkeypatch, separator, encoding, declared
 ):
-    """If a file cannot be parsed, the error should contain a convert command.
+    """If a file cannot be parsed, the error contains a convert command.
 
     If the file began with sep=; the command once wrote a file without the header.
     """

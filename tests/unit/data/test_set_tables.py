@@ -77,7 +77,7 @@ def test_broken_labels_are_refused_in_a_sentence(tmp_path, content, problem):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_table_is_checked_row_by_row(tmp_path, kind):
-    """A table should be checked row by row.
+    """A table is checked row by row.
 
     Validating two million pairs once needed 0.9 GB of memory; here the rows have 20 MB.
     """
@@ -102,9 +102,9 @@ def test_a_table_is_checked_row_by_row(tmp_path, kind):
 @settings(max_examples=30)
 @given(st.lists(st.lists(st.text(max_size=6), min_size=3, max_size=3), min_size=1, max_size=6))
 def test_a_table_is_read_whole_or_refused(tmp_path_factory, rows):
-    """A table should be loaded completely or refused.
+    """A table is loaded completely or refused.
 
-    Whatever the cells of JSON lines contain, no row should be skipped and no empty string kept.
+    Whatever the cells of JSON lines contain, no row is skipped and no empty string is kept.
     """
     file = tmp_path_factory.mktemp("set") / "mine.jsonl"
     file.write_text("".join(f"{json.dumps(dict(zip('abc', row, strict=True)))}\n" for row in rows))

@@ -1,6 +1,6 @@
 """Decoders: pooled by the last token or the mean, trained, saved, loaded.
 
-Decoders that cannot be pooled should be refused.
+Decoders are refused if they cannot be pooled.
 """
 
 from dataclasses import replace

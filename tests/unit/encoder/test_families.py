@@ -1,4 +1,4 @@
-"""Families of `transformers`: vectors should equal the library's vectors.
+"""Families of `transformers`: vectors equal the library's vectors.
 
 Each sentence is encoded alone, and in a batch with other sentences.
 """

@@ -1,4 +1,4 @@
-"""Post-processing that is fitted: on which data, and how often."""
+"""Fitted post-processing: on which data, and how often."""
 
 import numpy as np
 import pytest

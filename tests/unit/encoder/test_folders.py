@@ -48,7 +48,7 @@ def study(tmp_path):
 
 
 def test_a_folder_of_a_study_is_of_the_run_and_the_checkpoint_that_it_is_named_by(study):
-    """A study's folder should contain the run and checkpoint in its path.
+    """A study's folder must contain the run and checkpoint in its path.
 
     Here checkpoints are copied over each other, runs exchanged, and a checkpoint is replaced by a downloaded
     encoder.

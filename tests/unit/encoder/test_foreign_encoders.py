@@ -1,4 +1,4 @@
-"""Encoders of other libraries: vectors should equal the library's vectors.
+"""Encoders of other libraries: vectors equal the library's vectors.
 
 Each sentence is encoded alone.
 """
@@ -120,7 +120,7 @@ def test_a_bidirectional_relative_of_decoders_is_read_at_its_first_token(tmp_pat
 
 
 def test_an_encoder_without_a_table_of_tokens_takes_the_rows_that_it_can(tmp_path):
-    """A model without a token table should encode rows that are long enough.
+    """A model without a token table encodes rows of sufficient length.
 
     CANINE pools characters with a stride, and has a position for each hash bucket.
     """

@@ -46,7 +46,7 @@ def test_an_encoder_of_a_family_has_the_sizes_that_are_asked_for(tmp_path, famil
 
 
 def test_a_run_from_one_is_trained_saved_and_opened_again(tmp_path):
-    """A run from a random encoder should be trained, saved and opened again.
+    """A run from a random encoder is trained, saved and opened again.
 
     Other families were tested manually, as the documentation describes.
     """
@@ -72,7 +72,7 @@ def test_what_cannot_be_made_is_refused(tmp_path, family, options, problem):
 
 @pytest.mark.parametrize("family", ["bert", "modernbert", "deberta-v2", "qwen2"])
 def test_embeddings_and_layers_are_told_apart(tmp_path, family):
-    """Each weight should belong to the embeddings or to a single layer.
+    """Each weight belongs to the embeddings or to a single layer.
 
     Exceptions are the token head, and norms after the layers.
     """

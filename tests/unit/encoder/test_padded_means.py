@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_refused(folder):
 
 
 def test_other_readings_of_an_encoder_that_is_read_with_padding_have_none(folder, tmp_path, monkeypatch):
-    """An encoder with padded means should have no variants.
+    """An encoder with padded means has no variants.
 
     The variants of an evaluation use tokens without padding, whatever pooling the encoder uses.
     """

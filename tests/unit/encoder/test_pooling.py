@@ -70,7 +70,7 @@ def test_the_head_starts_as_simcse_says_and_follows_its_generator():
 
 @pytest.mark.parametrize("state", [6, 3, -4])
 def test_a_layer_that_the_encoder_lacks_is_refused_and_not_counted_round(monkeypatch, state):
-    """A layer that does not exist should be refused.
+    """A missing layer is refused.
 
     With a cyclic index, layer 6 of an encoder with two layers would be the embeddings.
     """

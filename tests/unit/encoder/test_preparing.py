@@ -84,7 +84,7 @@ def test_an_encoder_without_a_transformer_is_a_row_by_its_own_reading(tmp_path, 
 
 
 def test_code_of_a_folder_is_no_row(tmp_path):
-    """A folder with custom code should be refused as a row.
+    """A folder with custom code is refused as a row.
 
     Without the code, the scores would be those of another encoder, and a table shows no warning.
     """

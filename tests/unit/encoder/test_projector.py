@@ -83,7 +83,7 @@ def test_a_batch_is_normalised_over_all_rows_of_all_views_or_each_view_by_itself
 
 
 def test_a_saved_projector_comes_back_with_its_statistics_which_are_those_of_the_test(tmp_path):
-    """A saved projector should be loaded with the running statistics.
+    """A saved projector is loaded with the running statistics.
 
     At test time, the vector of a sentence does not depend on other sentences.
     """

@@ -346,7 +346,7 @@ def test_texts_are_encoded_in_tf32_only_if_asked_on_a_gpu_that_has_it_and_the_re
         results = str(tmp_path / "results")
         numbers = suite.evaluate(root, OnDevice(8), ["STSBenchmark"], "local", results, "random", precision)
         assert numbers.get("precision") == expected
-        # A result of another precision should not be used.
+        # A result of another precision is not used.
         assert seen[1:] == (
             [] if capability == (7, 5) else ["high" if expected else "highest"] * len(seen[1:])
         )

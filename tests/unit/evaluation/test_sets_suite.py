@@ -157,7 +157,7 @@ def test_pairs_are_encoded_in_blocks(tmp_path, monkeypatch):
 
 
 def test_post_processing_is_fitted_on_each_set_by_itself(tmp_path):
-    """Post-processing should be fitted on each dataset separately.
+    """Post-processing is fitted on each dataset separately.
 
     If whitening were fitted on all datasets at once, a score would depend on the other datasets.
     """

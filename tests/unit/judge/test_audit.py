@@ -25,7 +25,7 @@ def findings():
 
 
 def test_every_finding_is_expected(findings):
-    """The findings should equal a list of findings checked in the papers.
+    """The findings equal a list of findings checked in the papers.
 
     The reason of a finding is in the CSV file, or in claims.yaml for a claim.
     """

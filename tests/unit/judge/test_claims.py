@@ -60,7 +60,7 @@ def test_probability_against_a_slow_loop_over_seeds(pairs, op):
 
 
 def test_a_claim_of_many_parts_is_contradicted_only_after_holm():
-    """The parts of a claim should be corrected by Holm's method.
+    """The parts of a claim are corrected by Holm's method.
 
     If there is no difference, at least one of ten parts fails at 0.05 in 40% of claims, but only in 5% after
     Holm's correction.

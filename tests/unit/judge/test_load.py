@@ -69,7 +69,7 @@ def results(tmp_path):
 
 
 def test_only_what_the_record_asks_for_is_loaded(results):
-    """Only the items in the record should be loaded.
+    """Only the items in the record are loaded.
 
     The folder can still contain items of earlier studies.
     """
@@ -114,7 +114,7 @@ def test_an_item_that_contradicts_itself_is_refused(results, change, sentence):
 
 
 def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplog):
-    """If scores are from a run of older code, a warning should be logged.
+    """If scores are from a run of older code, a warning is logged.
 
     Such results must not be shown as current results.
     """

@@ -50,7 +50,7 @@ def test_a_side_takes_32_bits_a_number_and_64_only_to_keep_numbers_apart():
 
 
 def test_a_near_tie_beside_many_identical_pairs_refutes_no_score():
-    """A near tie beside many identical pairs should be accepted.
+    """A near tie beside many identical pairs is accepted.
 
     With 32 bits, a further pair is tied. Then no order of the pairs has scipy's correlation on 64 bits.
     """
@@ -69,7 +69,7 @@ few = st.integers(0, 3)
 
 @given(st.lists(st.tuples(few, few, few), min_size=3, max_size=12))
 def test_ties_that_rounding_made_refute_no_right_score(rows):
-    """Ties because of rounding should be accepted.
+    """Ties because of rounding are accepted.
 
     Some cosines with the same 32-bit number differ, others are equal. Gold scores can be tied, too.
     """

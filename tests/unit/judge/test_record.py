@@ -184,7 +184,7 @@ def test_a_claim_is_tested_in_one_source_paired_by_seed():
     assert outcome.outcome == "contradicted"
     assert outcome.n_seeds == 5
     assert f"p = {expected:.3f}" in outcome.reason
-    # Scores of two sources should never be compared.
+    # Scores of two sources are never compared.
     apart = [*seeds_of("a", UNSUP, "printed", FIVE), *seeds_of("b", DIFFCSE, "printed", better)]
     outcome, ran = claim_on(apart, "diffcse/sts-gains")
     assert (outcome.outcome, ran) == ("not run", 1)
@@ -229,7 +229,7 @@ def test_a_number_of_the_same_distribution_is_seldom_called_higher_or_lower(coun
     ("gaps", "verdicts"), [((2.9,) * 4, {"lower"}), ((2.9, 0, 0, 0), {"within seed spread"})]
 )
 def test_verdicts_of_a_paper_are_controlled_together(gaps, verdicts):
-    """All verdicts of a paper should be adjusted together.
+    """All verdicts of a paper are adjusted together.
 
     A gap of 2.9 is outside of the interval at p = 0.03, but a single such cell among four can be chance.
     """

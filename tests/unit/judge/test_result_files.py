@@ -156,7 +156,7 @@ def test_a_file_without_a_score_is_refused_and_left_as_it_is(tmp_path, name, doc
 
 
 def test_a_folder_is_read_past_what_it_lacks(tmp_path):
-    """A folder with missing results should be loaded.
+    """A folder with missing results is loaded.
 
     The folder of a model has a single revision, which is used. An average needs all of its tasks.
     """
@@ -196,9 +196,9 @@ def test_one_of_several_models_in_a_file_is_named(tmp_path):
 
 
 def test_scores_of_other_rows_have_no_difference_nor_has_their_average(tmp_path):
-    """Scores on other rows should have no difference, nor their average.
+    """Scores on other rows have no difference, nor has their average.
 
-    Row counts of SentEval and dataset revisions of mteb tell which data were used.
+    Row counts of SentEval and dataset revisions of mteb show which data were used.
     """
     results = []
     for name, rows in (("a", 750), ("b", 459)):
@@ -216,7 +216,7 @@ def test_scores_of_other_rows_have_no_difference_nor_has_their_average(tmp_path)
 
 
 def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys, monkeypatch):
-    """Different tokenizers and incomplete averages should be reported.
+    """Different tokenizers and incomplete averages are reported.
 
     An average of only some tasks is null, and must not be reported as a skipped score.
     """
@@ -232,7 +232,7 @@ def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys
 
 
 def test_one_table_compares_each_task_once(tmp_path, capsys, monkeypatch):
-    """Each task should be compared once in a table.
+    """Each task is compared once in a table.
 
     The first aggregation that is in both results should be used.
     """

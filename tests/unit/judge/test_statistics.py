@@ -143,7 +143,8 @@ def test_every_order_statistic_of_one_more_draw_is_that_draw(share, spread):
 def test_the_largest_draw_with_a_known_spread_by_hand():
     """The largest of m runs should have the interval of the closed form.
 
-    If we have many runs, the mean is known, so the largest of m runs is below x with probability Phi(x)^m.
+    If we have many runs, the mean is known, so the largest of m runs is below x with probability Phi(x)^m,
+    where Phi is the normal distribution function.
     """
     from scipy.stats import norm
 
@@ -161,7 +162,7 @@ def test_the_interval_of_a_standard_deviation_is_that_of_an_f_ratio():
 
 
 def test_below_three_seeds_nothing_has_an_interval_of_its_own():
-    """An interval should require at least three seeds.
+    """An interval requires at least three seeds.
 
     With two seeds, Student's t has one degree of freedom, so the half-width would be 12.7 standard
     deviations.

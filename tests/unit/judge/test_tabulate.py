@@ -118,7 +118,7 @@ def test_what_is_no_number_or_contradicts_its_own_file_is_refused(planned, suite
 
 
 def test_a_metric_that_was_taken_out_of_an_evaluation_is_named_and_a_suite_is_still_to_come(planned):
-    """If an evaluation lacks a metric, the metric should be named.
+    """If an evaluation lacks a metric, the metric is named.
 
     A suite that has not run yet should not be reported. Without the error, a study with a missing cell could
     be kept as complete.

@@ -206,7 +206,7 @@ def paper_of(values, paper="made", item="table1", protocol="as-described"):
 
 
 def test_verdicts_of_a_paper_are_controlled_for_their_number():
-    """The verdicts of a paper should be adjusted for their number.
+    """The verdicts of a paper are adjusted for their number.
 
     Of 200 cells without a difference, 5% are higher or lower before the adjustment, and few or none after it.
     """
@@ -229,7 +229,7 @@ def test_verdicts_of_a_paper_are_controlled_for_their_number():
 
 
 def test_verdicts_are_controlled_within_the_text_of_a_paper_and_within_its_variants():
-    """Verdicts should be adjusted within a paper's text and its variants.
+    """Verdicts are adjusted within a paper's text and its variants.
 
     Cells of another paper, and of variants, should not change an adjusted p-value, but cells of another item
     should.

@@ -98,7 +98,7 @@ def test_the_record_says_what_was_computed(data, tmp_path, write, length):
 
 
 def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_path, capsys):
-    """`compare` should list all facts in which two results differ.
+    """`compare` lists all facts in which two results differ.
 
     Examples are a changed prompt, other weights, and another development set.
     """

@@ -1,6 +1,6 @@
 """Repetition as in ESimCSE's code: how many tokens or words, and which.
 
-The other tokens should keep their order.
+The other tokens keep their order.
 """
 
 from collections import Counter

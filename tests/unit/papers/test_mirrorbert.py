@@ -37,7 +37,7 @@ def test_nt_xent_is_the_mean_over_both_views_with_negatives_of_both(rows, temper
 
 
 def test_a_step(tmp_path):
-    """A step should equal a separate implementation in float64.
+    """A step equals a separate implementation in float64.
 
     It uses means over padding, each of 2B vectors against the 2B - 1 others, weight decay, no clipping, and a
     constant learning rate.

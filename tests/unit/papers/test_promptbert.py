@@ -4,7 +4,7 @@ from replicse.augment import augment
 
 
 def test_a_full_stop_ends_a_line_without_an_end_and_nothing_else():
-    """A full stop should be added to lines without an end.
+    """A full stop is added to lines without an end.
 
     As in PromptBERT's evaluation, a line ends with . ? " or '; an exclamation mark does not count.
     """

@@ -166,7 +166,7 @@ def test_consistency_is_the_divergence_and_clamped_what_the_code_has(clamped):
 
 @pytest.mark.parametrize(("ranking", "clamped"), [("listmle", True), ("listnet", False)])
 def test_a_step(tmp_path, ranking, clamped):
-    """A step should equal a separate implementation in float64.
+    """A step equals a separate implementation in float64.
 
     The loss is InfoNCE, consistency and the ranking of two teachers, whose widths differ. The student's head
     is trained, too.

@@ -198,7 +198,7 @@ class HingeParameters(TwoViews):
     ids=lambda value: value if isinstance(value, str) and value.endswith((".py", ".yaml")) else "",
 )
 def test_a_change_of_code_runs_those_again_that_use_it(runs, package, before, file, old, new, used):
-    """If code changes, only the jobs that use the code should be run again.
+    """If code changes, only jobs with this code are run again.
 
     A constant in a new file once repeated every training: 484 hours at scale paper.
     """
@@ -210,7 +210,7 @@ def test_a_change_of_code_runs_those_again_that_use_it(runs, package, before, fi
 
 
 def test_no_import_is_out_of_sight_of_the_graph():
-    """The dependency graph should contain every import.
+    """The dependency graph contains every import.
 
     It would miss relative imports and `import replicse...`.
     """

@@ -73,7 +73,7 @@ def test_a_run_of_several_processes_begins_with_the_least_used_devices(start, tm
 
 @pytest.mark.parametrize("name", ["cud", "cuda:99", "cpu:x"])
 def test_a_device_that_is_not_there_is_named(name):
-    """A missing device should be named.
+    """A missing device is named.
 
     `--device cuda` without a GPU once ended in a traceback.
     """

@@ -43,7 +43,7 @@ def test_only_the_first_of_two_presses_interrupts_and_the_second_leaves_the_end_
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_job_that_waits_for_the_server_is_interrupted_in_one_sentence(tmp_path, number):
-    """A job that waits for the server should be interrupted in a sentence.
+    """A job that waits for the server is interrupted with a sentence.
 
     The log once ended in a traceback, or was empty, and the job was counted as failed.
     """

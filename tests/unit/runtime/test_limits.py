@@ -12,7 +12,7 @@ from replicse.runtime.limits import check_cache_folder, raise_file_limit
 
 
 def test_a_cache_that_cannot_be_made_is_named_with_the_variable_to_set(tmp_path):
-    """If a cache folder cannot be created, a variable should be suggested.
+    """If a cache folder cannot be created, a variable is suggested.
 
     Snakemake once failed with a traceback of FileNotFoundError.
     """

@@ -116,7 +116,7 @@ def titles(axes):
 
 @pytest.mark.parametrize("kind", ["trajectory", "scatter", "profile", "spectrum"])
 def test_the_one_title_of_a_figure_says_that_a_smaller_scale_is_not_comparable(kind, monkeypatch):
-    """The title of a figure should say if the scale is not comparable.
+    """The title of a figure contains a note if the scale is not comparable.
 
     A figure in the paper has a caption; a figure file only has the title.
     """

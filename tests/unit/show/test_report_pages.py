@@ -28,7 +28,7 @@ FIGURE = "figures/paper/simcse/table3.svg"
 
 
 def test_a_difference_to_the_baseline_row_is_paired_by_seed():
-    """A difference to the baseline row should be paired by seed.
+    """A difference to the baseline row is paired by seed.
 
     If rows share seeds, overlapping intervals mean nothing.
     """

@@ -33,7 +33,7 @@ def table(rows, columns=("a",), cells=(), **more):
 
 
 def test_percent_signs_of_a_table_are_text_in_latex():
-    """Percent signs in a table should be escaped in LaTeX.
+    """Percent signs in a table are escaped in LaTeX.
 
     Otherwise TeX ignores the rest of the line as a comment.
     """

@@ -45,7 +45,7 @@ def gradients(trainer, step=0):
 
 
 def test_accumulated_batches_are_a_large_one_whose_parts_are_compared_apart(tmp_path):
-    """Accumulated batches should equal a large batch with `parts`.
+    """Accumulated batches equal a large batch with `parts`.
 
     InfoNCE with `parts` is the same mean of losses, computed in a single forward and backward pass.
     """
@@ -140,7 +140,8 @@ def test_a_schedule_that_leads_out_of_range_is_refused_with_term_and_step(tmp_pa
 def test_the_decay_of_a_momentum_encoder_follows_its_schedule(tmp_path):
     """The decay of a momentum encoder should follow a schedule.
 
-    As in BYOL: tau = 1 - (1 - tau_base) (cos(pi k / K) + 1) / 2.
+    As in BYOL: tau = 1 - (1 - tau_base) (cos(pi k / K) + 1) / 2, where k is the step and K the number of
+    steps.
     """
     momentum = {"decay": 0.9, "schedule": "cosine"}
     for step in range(6):

@@ -42,7 +42,7 @@ def test_sizes_rows_and_overlap_are_counted(world):
 
 
 def test_parameters_are_counted_without_weights(tmp_path):
-    """Parameters should be counted without creating weights.
+    """Parameters are counted without creating weights.
 
     `transformers` counts a random pooler, too. DiffCSE trains encoder, head and discriminator.
     """
@@ -63,7 +63,7 @@ def test_what_is_not_counted_is_refused(world):
 
 
 def test_pairs_of_a_tokenised_copy_are_found(tmp_path):
-    """Pairs of a tokenised copy should be found.
+    """Pairs of a tokenised copy are found.
 
     SentEval's STS-B is tokenised and in lower case, but the course's split of it is not.
     """

@@ -130,9 +130,9 @@ def test_memory_that_runs_out_in_a_term_may_be_there_at_the_next_try(tmp_path, m
 
 
 def test_one_view_is_refused_for_a_term_that_compares_two(tmp_path):
-    """A single view should be refused if a term compares two views.
+    """A single view is refused if a term compares two views.
 
-    `validate` should refuse it, too, because it resolves each run.
+    `validate` refuses it, too, because it resolves each run.
     """
     for term in ("infonce", "barlow-twins"):
         with pytest.raises(BadInput, match=f"term {term} on views 0 to 0, not on view 1"):

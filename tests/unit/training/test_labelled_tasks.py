@@ -54,7 +54,7 @@ def step(vectors, labels, **heads):
 
 
 def test_labels_that_the_corpus_does_not_have_are_told_of():
-    """If a term needs labels that the corpus lacks, an error should say so.
+    """If a term needs labels that the corpus lacks, an error is raised.
 
     If a term does not declare that it uses labels, it would otherwise fail with a NoneType.
     """
@@ -138,7 +138,8 @@ def test_a_model_is_given_the_rates_of_the_curriculum_at_its_progress():
     model = SentenceModel(backbone, torch.nn.Identity(), False, rates)
     assert backbone.seen == [(0, 0, 0)] and model.pooled_rate == 0
     for progress in (0.05, 0.1, 0.5, 1):
-        # Morerio et al. (2017): keep theta(t) = (1 - theta) exp(-gamma t) + theta.
+        # Morerio et al. (2017): keep with probability (1 - theta) exp(-gamma t) + theta, where t is the
+        # progress.
         given = [rate * (1 - math.exp(-10 * progress)) for rate in (0.2, 0.1, 0.4, 0.3)]
         model.set_progress(progress)
         assert (*backbone.seen[-1], model.pooled_rate) == pytest.approx(given, abs=1e-12)

@@ -87,7 +87,7 @@ class ByHand:
 
 
 def test_steps_of_esimcse_are_those_written_out(tmp_path, double):
-    """Steps of ESimCSE should equal a separate implementation.
+    """Steps of ESimCSE equal a separate implementation.
 
     Four steps in float64: the queue is filled, and the momentum encoder is updated before each step.
     """

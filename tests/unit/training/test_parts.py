@@ -61,7 +61,7 @@ def runs(tmp_path_factory):
 
 
 def close(found, whole):
-    """Check that results equal those of whole batches, to 1e-9 in float64.
+    """Check that results equal whole batches, to 1e-9 in float64.
 
     In single precision, Adam takes full steps if gradients are 0 except for rounding (biases of keys).
     """
@@ -150,7 +150,7 @@ def test_the_verb_starts_processes_of_which_the_first_writes_and_says_how_many_t
 
 
 def test_a_process_that_ends_before_its_time_is_one_sentence(tmp_path, monkeypatch):
-    """If a process ends too early, a sentence should say so.
+    """If a process ends too early, a sentence is printed.
 
     Otherwise the first process would wait for hours.
     """

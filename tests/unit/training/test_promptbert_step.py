@@ -88,7 +88,7 @@ def loss_by_hand(bert, weight, bias, sentences, templates, free):
 
 
 def test_a_step_of_promptbert_is_that_written_out(tmp_path, double):
-    """A step of PromptBERT should equal a separate implementation.
+    """A step of PromptBERT equals a separate implementation.
 
     This includes loss and gradient, also through the template alone.
     """

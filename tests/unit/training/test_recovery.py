@@ -1,6 +1,6 @@
 """Recovery after a kill, a full disk or a lost file.
 
-The next start should end with equal results, or print a remedy.
+The next start should end with equal results, or explain what to do.
 """
 
 import logging
@@ -133,7 +133,7 @@ def files_of_at_most(size):
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_the_state_before(study, tmp_path, capsys):
-    """If the disk is full, a sentence should say so; the old state is kept.
+    """If the disk is full, a sentence is printed; the old state is kept.
 
     The error once was `enforce fail at inline_container.cc`.
     """

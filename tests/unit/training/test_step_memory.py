@@ -1,6 +1,6 @@
 """If a step runs out of memory, it is repeated with half the chunk size.
 
-The result should be equal, and the chunk size should be recorded.
+The result is equal, and the chunk size is recorded.
 """
 
 import logging

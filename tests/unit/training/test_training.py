@@ -117,7 +117,7 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path, root, monkeypatch):
 def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root, keeps, taken):
     """The checkpoint with the best development score, and the last, are kept.
 
-    If the run says so, the worst checkpoint is kept instead.
+    If `keeps` is set so, the worst checkpoint is kept instead.
     """
     out = trained(micro.job(tmp_path, selection={"every": 5, "keeps": keeps}), root, tmp_path / "run")
     found = micro.metrics(out)
@@ -463,7 +463,7 @@ def test_a_failure_that_would_come_again_ends_the_retries_of_one_start(tmp_path,
 
 
 def test_a_checkpoint_that_is_not_the_one_that_was_written_is_refused(tmp_path, root, capsys):
-    """A checkpoint should be refused if it has changed since it was written.
+    """A checkpoint is refused if it has changed since it was written.
 
     Changed weights of the right shapes were once evaluated as the weights of the run.
     """
