@@ -1,4 +1,4 @@
-"""`replicse doctor`: checks of this machine, and missing parts of a study."""
+"""`replicse doctor`: checks of this machine, and what a study lacks."""
 
 import json
 import re
