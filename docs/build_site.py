@@ -1,8 +1,8 @@
-"""Hooks of mkdocs: what the site takes from outside docs/, and the reference pages that are generated.
+"""Hooks of mkdocs: add pages and files outside docs/, and generate parts.
 
-Every page links as it does in the repository (`../reports/studies/compact/README.md`), so that links also
-work where the repository is read; `on_page_markdown` turns such a link into one of the site. A page of
-PAGES is a Markdown file elsewhere, a file of ASSETS is copied.
+Pages use links that are valid in the repository (`../reports/studies/compact/README.md`), so that they can
+also be read there; `on_page_markdown` converts them to links of the site. PAGES are Markdown files outside
+docs/; ASSETS are copied.
 """
 
 import posixpath
@@ -21,9 +21,9 @@ from replicse import checked
 from replicse.cli.manual import MARK, commands, formats, public_names
 
 ROOT = Path(__file__).resolve().parents[1]
-# A study that was kept here has no README.md before somebody writes it.
+# A kept study only has a README.md if somebody wrote it.
 STUDIES = sorted(file.parent.name for file in ROOT.glob("reports/studies/*/README.md"))
-# Place in the repository: place in the site.
+# Dict from the path in the repository to the path in the site.
 PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "config/README.md": "config.md",
@@ -33,11 +33,14 @@ PAGES = {
 }
 ASSETS = ("figures/studies/**/*.png", "benchmarks/results/**/*.png", "reports/studies/**/*")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]+)?\)")
-NUMBERED = re.compile(r"(\]\([^):\s]*#)(\d)")  # a link to a heading that begins with a digit
+NUMBERED = re.compile(r"(\]\([^):\s]*#)(\d)")  # a link to a heading whose first character is a digit
 
 
 def assets() -> Iterator[str]:
-    """Yield the files that are copied as they are, by their place in the repository; Markdown would become pages."""
+    """Yield the paths of files that are copied unchanged.
+
+    Markdown files are skipped, because they would become pages.
+    """
     for pattern in ASSETS:
         for file in sorted(ROOT.glob(pattern)):
             if file.is_file() and file.suffix != ".md":
@@ -45,7 +48,7 @@ def assets() -> Iterator[str]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages and the files from outside docs/."""
+    """Add the pages and files from outside docs/."""
     for place, name in PAGES.items():
         if name.endswith(".md"):
             files.append(File.generated(config, name, content=(ROOT / place).read_text(encoding="utf-8")))
@@ -55,30 +58,44 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Let the id of a heading begin with a letter: the theme's scripts stop at others."""
+    """Use heading ids that begin with a letter.
+
+    The scripts of the theme stop if an id begins with a digit.
+    """
     config.mdx_configs.setdefault("toc", {})["slugify"] = identifier
     return config
 
 
 def identifier(heading: str, separator: str) -> str:
-    """Return the id of a heading: that of GitHub, after an s where it begins with a digit."""
+    """Return the id of a heading as in GitHub; add an s before a digit.
+
+    Args:
+        heading: Text of the heading.
+        separator: String between words.
+    """
     name = slugify(heading, separator)
     return f"s{name}" if name[:1].isdigit() else name
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Let blocks of code and tables scroll sideways on a narrow screen, and be reached by keyboard."""
+    """Make code blocks and tables scrollable on a narrow screen.
+
+    They can also be focused with the keyboard.
+    """
     html = html.replace("<pre", '<pre tabindex="0"').replace("</table>", "</table></div>")
     return html.replace("<table", '<div class="wide" tabindex="0"><table')
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """Give the theme's switch of light and dark the style sheets of highlight.js, without which it stops."""
+    """Add the style sheets of highlight.js to a page.
+
+    The theme's switch between light and dark stops if they are missing.
+    """
     return output.replace("</head>", '<style id="hljs-light"></style><style id="hljs-dark"></style></head>')
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Copy the Markdown that report pages link to."""
+    """Copy the Markdown files that are linked in report pages."""
     for file in ROOT.glob("reports/studies/**/*.md"):
         target = Path(config.site_dir) / file.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +103,14 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return a page with its generated parts, and with links that lead to the site."""
+    """Return a page with generated parts, and with links of the site.
+
+    Args:
+        markdown: Text of the page.
+        page: The page, whose path is used for relative links.
+        config: Configuration of mkdocs, not used.
+        files: Files of the site, not used.
+    """
     here = page.file.src_uri
     origin = next((place for place, name in PAGES.items() if name == here), f"docs/{here}")
     text = MARK.sub(lambda mark: GENERATED[mark[1]](), markdown)
@@ -95,7 +119,17 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def in_site(link: re.Match[str], origin: str, here: str) -> str:
-    """Return a link of a file of the repository as a link of the site; text alone where it leads to code."""
+    """Convert a link of the repository to a link of the site.
+
+    Args:
+        link: Match of `LINK`.
+        origin: Path of the page in the repository.
+        here: Path of the page in the site.
+
+    Returns:
+        The new link, the unchanged link if it is external or broken, or the text of the link if the target is
+            not in the site.
+    """
     mark, text, path, anchor = link.groups(default="")
     target = posixpath.normpath(posixpath.join(posixpath.dirname(origin), path))
     if re.match(r"[a-z]+:", path) or not (ROOT / target).exists():

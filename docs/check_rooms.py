@@ -1,8 +1,8 @@
-"""Compare the package with the table of docs/architecture.md and print its sizes; part of make lint.
+"""Check imports between rooms against docs/architecture.md; print sizes.
 
-A room imports what its line lists: rooms, or single modules of one. The rooms that the page names never import torch.
-Names of public classes are unique, a file has at most 400 lines, there are at most two environment variables. An entry
-of the registry that nothing uses is a warning.
+Part of make lint. A room may only import rooms or modules in its row of the table. Rooms that are listed as
+free of torch must not import torch. Public classes must have unique names, a file can have at most 400 lines,
+and there can be at most two environment variables. An unused entry of the registry is only a warning.
 """
 
 import ast
@@ -21,7 +21,8 @@ TORCH_FREE = re.compile(r"^(.*) never import torch", re.MULTILINE)
 NAMES = re.compile(r"`([\w.]+)`")
 VARIABLE = re.compile(r"\bREPLICSE_[A-Z_]+\b")
 LONGEST_FILE, MOST_VARIABLES = 400, 2
-# Who may use a feature; what people use for their own tables and encoders alone (docs/own-data.md, docs/own-rows.md).
+# Files in which features are used. `OWN` lists features that are only needed for users' tables and encoders
+# (docs/own-data.md, docs/own-rows.md).
 USERS = (
     "workflow/papers/*/*.yaml",
     "workflow/papers/*/tables/*.yaml",
@@ -35,7 +36,10 @@ NO_CODE = (
 
 
 def code_lines(text: str) -> int:
-    """Return how many lines of a module hold code: no blank lines, comments, docstrings, imports."""
+    """Count the lines of a module that contain code.
+
+    Empty lines, comments, docstrings and imports are not counted.
+    """
     left_out: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         body = getattr(node, "body", None)
@@ -52,14 +56,14 @@ def code_lines(text: str) -> int:
 
 
 def imports(text: str) -> set[str]:
-    """Return the modules that a module imports anywhere, each by its dotted name."""
+    """Return the dotted names of all modules that a module imports."""
     nodes = list(ast.walk(ast.parse(text)))
     named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     return named | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
 
 
 def of_rooms(root: Path) -> Iterator[str]:
-    """Yield a line for each import of a room that the table does not list."""
+    """Yield a problem for each import that the table does not list."""
     page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     folders = _rooms(root)
     table = {}
@@ -85,7 +89,14 @@ def _is_listed(module: str, allowed: set[str]) -> bool:
 
 
 def sizes(root: Path = ROOT) -> dict[str, int]:
-    """Return the lines of code of each room, the largest first, and of the modules at the top."""
+    """Count the lines of code of each room.
+
+    Args:
+        root: Root of the repository. Default: this repository.
+
+    Returns:
+        Dict from a room to the number of lines, largest first, then "at the top" for modules outside rooms.
+    """
     counts = {room: sum(map(code_lines, _texts(root, room))) for room in _rooms(root)}
     top = [file.read_text(encoding="utf-8") for file in (root / PACKAGE).glob("*.py")]
     largest_first = sorted(counts.items(), key=lambda each: -each[1])
@@ -101,7 +112,7 @@ def _texts(root: Path, room: str) -> list[str]:
 
 
 def of_files(root: Path) -> Iterator[str]:
-    """Yield a line for each file that is too long, and for each name that two public classes have."""
+    """Yield a problem for each long file and each duplicate class name."""
     homes: dict[str, list[str]] = defaultdict(list)
     for file in sorted((root / "src").rglob("*.py")):
         text, place = file.read_text(encoding="utf-8"), file.relative_to(root)
@@ -116,7 +127,7 @@ def of_files(root: Path) -> Iterator[str]:
 
 
 def of_variables(root: Path) -> Iterator[str]:
-    """Yield a line if there are too many environment variables."""
+    """Yield a problem if there are too many environment variables."""
     files = [file for folder in ("src", "workflow") for file in (root / folder).rglob("*.*")]
     code = [file for file in [root / "Snakefile", *files] if file.suffix in (".py", ".smk", "")]
     found = sorted({name for file in code for name in VARIABLE.findall(file.read_text(encoding="utf-8"))})
@@ -125,7 +136,13 @@ def of_variables(root: Path) -> Iterator[str]:
 
 
 def unused_entries(root: Path = ROOT) -> Iterator[str]:
-    """Yield a warning for each entry of the registry that no paper, scale or test paper uses."""
+    """Yield a warning for each unused entry of the registry.
+
+    An entry is used if it is in a paper, a scale or a test paper.
+
+    Args:
+        root: Root of the repository. Default: this repository.
+    """
     from replicse.registry.plugins import use_plugins
     from replicse.registry.registry import current
 
@@ -142,7 +159,11 @@ def unused_entries(root: Path = ROOT) -> Iterator[str]:
 
 
 def found(root: Path = ROOT) -> list[str]:
-    """Return a line for each way in which the package differs from the table and the limits."""
+    """Return a list of all problems, except warnings.
+
+    Args:
+        root: Root of the repository. Default: this repository.
+    """
     return [*of_rooms(root), *of_files(root), *of_variables(root)]
 
 

@@ -1,7 +1,7 @@
 """Compare our English with the English of the field; part of make lint.
 
-Prints how often words occur in our texts, relative to six code bases of the field, and checks the docstrings and
-names of the public interface. `ENFORCED` lists the checks that fail; the other checks only print a count.
+Prints how often words occur in our texts, relative to six code bases of the field, and checks the docstrings
+and names of the public interface. `ENFORCED` lists the checks that can fail; other checks only print a count.
 """
 
 import ast
@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-# Occurrences per 1,000 words in 254,814 words of docstrings and comments of rliable (google-research/rliable), pykeen
-# (pykeen/pykeen), lm-evaluation-harness (EleutherAI/lm-evaluation-harness), mteb (embeddings-benchmark/mteb),
-# sentence-transformers (huggingface/sentence-transformers) and simple-simcse (hppRC/simple-simcse), November 2026.
+# Occurrences per 1,000 words in 254,814 words of docstrings and comments of rliable
+# (google-research/rliable), pykeen (pykeen/pykeen), lm-evaluation-harness (EleutherAI/lm-evaluation-harness),
+# mteb (embeddings-benchmark/mteb), sentence-transformers (huggingface/sentence-transformers) and
+# simple-simcse (hppRC/simple-simcse), November 2026.
 FIELD_RATES = {
     "where": 1.15,
     "what": 0.36,
@@ -41,7 +42,7 @@ FIELD_RATES = {
 }
 LOWEST_RATIO, HIGHEST_RATIO = 0.4, 2.5
 LONGEST_FIRST_LINE = 72
-# Of the kinds of text below, and of "first lines", "names", "arguments": the checks that make this script fail.
+# Checks that make this script fail: kinds of text as in `read_texts`, "first lines", "names" or "arguments".
 ENFORCED: tuple[str, ...] = ("pages",)
 
 CODE = ("src/**/*.py", "workflow/papers/**/*.py")
@@ -55,7 +56,7 @@ PAGES = (
 )
 # Embedded sentences and word lists are data.
 DATA = ("src/replicse/world/", "src/replicse/augment/synonyms.py")
-# Words in -ed and -ing that are nouns of the field.
+# Words in -ed and -ing that are used as nouns in the field.
 NOUNS = {"embedding", "encoding", "padding", "pooling", "seed", "setting", "string", "training", "warning"}
 NOT_PROSE = re.compile(
     r"^```.*?^```|<!--.*?-->|^(?: {4}|\t)[^\n]*|`[^`]*`|https?://\S+|<[^>\n]+>", re.MULTILINE | re.DOTALL
@@ -76,7 +77,7 @@ class Problem(NamedTuple):
 
 
 def read_texts(root: Path) -> dict[str, str]:
-    """Return the prose of each kind of text, without code."""
+    """Return the prose of each kind of text as a dict of strings."""
     code, tests = find_files(root, CODE), find_files(root, ("tests/**/*.py",))
     strings = []
     for file in code:
@@ -93,7 +94,7 @@ def read_texts(root: Path) -> dict[str, str]:
 
 
 def find_files(root: Path, patterns: tuple[str, ...]) -> list[Path]:
-    """Return the files that match any of the patterns, sorted by pattern and name."""
+    """Return the files of all patterns, sorted by pattern and name."""
     files: list[Path] = []
     for pattern in patterns:
         files += sorted(root.glob(pattern))
@@ -106,7 +107,7 @@ def parse(file: Path) -> ast.Module:
 
 
 def remove_code(text: str) -> str:
-    """Return Markdown or a docstring without code, comments of HTML, tags and addresses."""
+    """Return a text without code, HTML comments, tags and URLs."""
     return NOT_PROSE.sub(" ", text)
 
 
@@ -130,9 +131,9 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def messages(tree: ast.Module) -> list[str]:
-    """Return the strings of two or more words of a module, such as help and errors.
+    """Return a list of strings of at least two words, such as error messages.
 
-    Docstrings are skipped. An ellipsis replaces each expression of an f-string.
+    Docstrings are skipped. An ellipsis replaces each expression in an f-string.
     """
     skipped = set()
     for node in ast.walk(tree):
@@ -153,7 +154,7 @@ def messages(tree: ast.Module) -> list[str]:
 
 
 def join_constants(node: ast.JoinedStr) -> str:
-    """Return the text of an f-string with an ellipsis for each expression."""
+    """Join the parts of an f-string, with an ellipsis for each expression."""
     text = ""
     for part in node.values:
         text += str(part.value) if isinstance(part, ast.Constant) else "…"
@@ -164,7 +165,7 @@ def join_constants(node: ast.JoinedStr) -> str:
 
 
 def compute_ratios(text: str) -> dict[str, float]:
-    """Return the rate of each group of words in a text, divided by the rate in the field."""
+    """Return the rate of each word group divided by the rate in the field."""
     words = Counter(re.findall(r"[a-z]+", text.lower()))
     total = max(words.total(), 1)
     ratios = {}
@@ -175,7 +176,11 @@ def compute_ratios(text: str) -> dict[str, float]:
 
 
 def format_table(ratios: dict[str, dict[str, float]]) -> str:
-    """Return the ratios as a table: a row for each group of words, a column for each kind of text."""
+    """Format the ratios as a table.
+
+    Args:
+        ratios: Dict from a kind of text (column) to a dict from a word group (row) to a ratio.
+    """
     lines = [f"{'ratio to the field':34}" + "".join(f"{kind:>13}" for kind in ratios)]
     for group in FIELD_RATES:
         cells = ""
@@ -192,7 +197,7 @@ def is_within_limits(ratio: float) -> bool:
 
 
 def check_rates(ratios: dict[str, dict[str, float]]) -> Iterator[Problem]:
-    """Yield a problem for each ratio out of range."""
+    """Yield a problem for each ratio that is out of range."""
     for kind, by_group in ratios.items():
         for group, ratio in by_group.items():
             if not is_within_limits(ratio):
@@ -217,7 +222,10 @@ def check_first_lines(root: Path) -> Iterator[Problem]:
 
 
 def check_interface(root: Path) -> Iterator[Problem]:
-    """Yield a problem for each public function without Args, and for each name that is only a participle."""
+    """Yield a problem for each public function with bad name or missing Args.
+
+    A name is bad if it is only a participle.
+    """
     for location, node in find_interface(root):
         if re.fullmatch(r"[a-z]+(ed|ing)", node.name) and node.name not in NOUNS:
             yield Problem("names", f"{location}: {node.name} is neither a verb with an object nor a noun")
@@ -233,10 +241,10 @@ def check_interface(root: Path) -> Iterator[Problem]:
 
 
 def find_interface(root: Path) -> Iterator[tuple[str, Function]]:
-    """Yield the public functions and methods of docs/api.md and of the plug-in interfaces, with their location.
+    """Yield the location and syntax tree of each public function.
 
-    The names are the values of `_HOMES` in the package, of `GIVEN` in cli/manual.py, and the classes that
-    docs/add-a-term.md names.
+    These are functions and methods in docs/api.md and of the plug-in interfaces: the values of `_HOMES` in
+    the package, `GIVEN` in cli/manual.py, and classes named in docs/add-a-term.md.
     """
     package = root / "src/replicse"
     homes = read_constant(package / "__init__.py", "_HOMES")
@@ -255,7 +263,7 @@ def find_interface(root: Path) -> Iterator[tuple[str, Function]]:
 
 
 def read_constant(file: Path, name: str) -> dict[str, str] | tuple[str, ...]:
-    """Return the literal value of a constant of a module; the module is not imported."""
+    """Load the literal value of a module's constant without importing it."""
     for node in parse(file).body:
         targets = node.targets if isinstance(node, ast.Assign) else []
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
@@ -274,7 +282,16 @@ def public_functions(node: ast.ClassDef | Function) -> list[Function]:
 
 
 def main(root: Path = ROOT) -> int:
-    """Print the table, the number of problems and the problems of enforced checks; return the exit code."""
+    """Print the table and the number of problems.
+
+    The problems of enforced checks are listed.
+
+    Args:
+        root: Root of the repository. Default: this repository.
+
+    Returns:
+        The exit code: 1 if an enforced check failed, else 0.
+    """
     ratios = {kind: compute_ratios(text) for kind, text in read_texts(root).items()}
     print(format_table(ratios))
     problems = [*check_rates(ratios), *check_first_lines(root), *check_interface(root)]

@@ -1,4 +1,4 @@
-"""Pages in Chromium: their titles, and accessibility errors of axe-core."""
+"""Pages in Chromium: titles, and accessibility errors found by axe-core."""
 
 import json
 import re
@@ -15,7 +15,7 @@ with_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
 with_axe = pytest.mark.skipif(
     BROWSER is None or not AXE.is_file(), reason="no Chromium here, or no axe-core: make axe"
 )
-# Serious violations that axe-core finds: rule, description and first places.
+# Serious violations found by axe-core: rule, description and the first places.
 CHECK = """
 <script>
 axe.run({ resultTypes: ["violations"] }).then(function (found) {
@@ -30,13 +30,24 @@ axe.run({ resultTypes: ["violations"] }).then(function (found) {
 
 
 def title_of(file, *words, address=""):
-    """Open a page in Chromium and return the title."""
+    """Open a page in Chromium and return the title.
+
+    Args:
+        file: Path of the page.
+        words: Further options of Chromium.
+        address: Suffix of the URL, such as "#id". Default: an empty string.
+    """
     shown = opened(file, *words, "--dump-dom", file.as_uri() + address)
     return json.loads(unescape(re.search("<title>(.*?)</title>", shown, re.DOTALL)[1]))
 
 
 def opened(file, *words):
-    """Return Chromium's output for a page."""
+    """Return Chromium's output for a page.
+
+    Args:
+        file: Path of the page. Chromium's profile is created in the same folder.
+        words: Further options of Chromium, and the URL.
+    """
     options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={file.parent}/profile"]
     done = ran(BROWSER, *options, *words, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -44,5 +55,5 @@ def opened(file, *words):
 
 
 def faults() -> str:
-    """Return the scripts that write a page's violations to its title."""
+    """Return the scripts that write the violations of a page to the title."""
     return f"<script>{AXE.read_text(encoding='utf-8')}</script>{CHECK}"

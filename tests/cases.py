@@ -12,9 +12,10 @@ import yaml
 
 
 def cases(test: Callable[..., None]) -> Callable[..., None]:
-    """Parametrise a test with the cases of its name in its module's YAML file.
+    """Parametrise a test with the cases from the YAML file beside the module.
 
-    Values that a case omits are None.
+    The file has a list of cases for each test, by the test's name without `test_`. An argument is None if a
+    case omits it.
     """
     document = yaml.safe_load(Path(getfile(test)).with_suffix(".yaml").read_text(encoding="utf-8"))
     found = document[test.__name__.removeprefix("test_")]

@@ -1,6 +1,6 @@
-"""Numbers collected from further papers, and from a paper's own file.
+"""Numbers collected from further papers, and numbers of shipped papers.
 
-They are stored next to the folder of real data.
+The collected numbers are stored next to the folder of real data.
 """
 
 import os
@@ -13,7 +13,14 @@ from replicse.files import read_rows
 
 
 def collected(*papers: str) -> list[dict[str, str]]:
-    """Return the collected rows of some papers; skip if they are missing."""
+    """Return the collected rows of some papers; skip if there is no file.
+
+    Args:
+        papers: Keys of papers, such as "simcse".
+
+    Returns:
+        A dict of strings for each row.
+    """
     data = Path(os.environ.get("REPLICSE_DATA") or CHECKOUT.parent / "shared" / "data")
     file = CHECKOUT / data.parent / "next" / "reported.csv"
     if not file.is_file():
@@ -22,6 +29,10 @@ def collected(*papers: str) -> list[dict[str, str]]:
 
 
 def printed_of(paper: str) -> dict[tuple[str, str, str], dict[str, str]]:
-    """Return the rows of a paper's reported.csv by item, row and column."""
+    """Load reported.csv of a paper.
+
+    Returns:
+        Dict from (item, row, column) to a dict of strings.
+    """
     rows = read_rows(ROOT / "workflow" / "papers" / paper / "reported.csv")
     return {(row["item"], row["row"], row["column"]): row for row in rows}

@@ -12,13 +12,13 @@ from snakemake_runs import copied
 
 from replicse.registry.plugins import use_plugins
 
-# Tests import the papers' methods, as papers.diffcse.losses.
+# Tests can import the papers' methods, for example papers.diffcse.losses.
 use_plugins([], ROOT / "workflow")
 
 # Tests that only `make check` runs.
 LONG = {"cluster", "e2e", "faults"}
-# The slowest files start first, so that no process runs one alone at the end. A process with only two tests gets the
-# next file at once, so a short file follows each of them.
+# The slowest files start first, so that no process runs such a file alone at the end. A process with only two
+# tests gets the next file at once, so a short file follows each slow file.
 FIRST = (
     "test_slurm", "test_faults", "test_rehearsal", "test_wheel", "test_example_notebook", "test_device",
     "test_papers_run", "test_snakemake", "test_public_encoder", "test_kept_studies", "test_docs_commands",
@@ -68,7 +68,7 @@ def studies(of_all_processes: Path) -> Path:
 def _own_folder(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, studies: Path
 ) -> None:
-    """Run each test in its own folder, without results of the checkout."""
+    """Run each test in a separate folder, without the results in the checkout."""
     monkeypatch.chdir(linked(tmp_path_factory.mktemp("checkout"), studies=studies))
 
 
@@ -85,7 +85,7 @@ def real_data() -> Path:
 def whole(of_all_processes: Path) -> Path:
     """Return the folder of the finished small study, shared and read-only.
 
-    One process of a test run creates it, without any fault.
+    The first process of a test run creates it without any fault.
     """
     folder = of_all_processes / "whole"
     small_study.undisturbed(folder)

@@ -1,7 +1,7 @@
-"""A local server that imitates the hub and its failures.
+"""A local server that imitates the Hugging Face hub and its failures.
 
-It serves repository info, the tree, `resolve` with redirects and ETags, ranges, connections that break in the middle,
-content that does not match its checksum, gated repositories, and plain files below `/files/`.
+It serves repository info, the tree, `resolve` with redirects and ETags, ranges, connections that break in the
+middle, content that does not match the checksum, gated repositories, and plain files below `/files/`.
 """
 
 import hashlib
@@ -11,30 +11,41 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
-LARGE = 64  # files from this size are stored separately, like LFS
+LARGE = 64  # files of at least this size are stored separately, like LFS
 
 
 class FakeHub:
-    """Server content and failures; `asked` lists requests as (method, path)."""
+    """Content and failures of a local hub; `asked` lists (method, path).
+
+    Example: `hub = FakeHub(); hub.put("model", "some/encoder", commit, files)`, then `with hub.served() as
+    url: ...`.
+    """
 
     def __init__(self):
         self.repositories = {}  # (kind, name): (commit, {file: content})
         self.files = {}
         self.gated = {}  # name: 401 or 403
         self.breaks = {}  # part of a path: number of bytes after which a connection breaks, once
-        self.wrong = set()  # contents (by sha256) that are corrupted on the way
-        self.gone = ""  # part of the paths that get no answer, as if the server were down
+        self.wrong = set()  # sha256 of contents that are corrupted on the way
+        self.gone = ""  # part of paths without an answer, as if the server were down
         self.asked = []
         self.ranges = []
 
     def put(self, kind, name, commit, files):
-        """Add a repository's files as a commit of its branch main."""
+        """Add the files of a repository as a commit of the branch main.
+
+        Args:
+            kind: "model" or "dataset".
+            name: Repository, such as "some/pairs".
+            commit: Hash of the commit, 40 hex digits.
+            files: Dict from path to content, a string or bytes.
+        """
         contents = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
         self.repositories[kind, name] = (commit, contents)
 
     @contextmanager
     def served(self):
-        """Serve on a port of this machine; yield the address."""
+        """Serve on a free port of this machine; yield the URL."""
         server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Handler,), {"hub": self}))
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         try:
@@ -45,7 +56,7 @@ class FakeHub:
 
 
 def sums(content):
-    """Return git's blob id and the sha256 of a content."""
+    """Return git's blob id and the sha256 of a content, both as hex strings."""
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content)
     return blob.hexdigest(), hashlib.sha256(content).hexdigest()
 
@@ -73,9 +84,9 @@ class Handler(BaseHTTPRequestHandler):
         return self.repository(path)
 
     def repository(self, path):
-        """Answer requests for the tree and the files of a dataset's revision.
+        """Answer requests for the tree and the files of a revision.
 
-        `/api/datasets/a/b/tree/REVISION` and `/datasets/a/b/resolve/REVISION/FILE`.
+        The paths are `/api/datasets/a/b/tree/REVISION` and `/datasets/a/b/resolve/REVISION/FILE`.
         """
         cells = path.strip("/").split("/")
         api = cells[0] == "api"
@@ -111,7 +122,7 @@ class Handler(BaseHTTPRequestHandler):
         if len(content) < LARGE:
             return self.content(f"/{file}", content, {"X-Repo-Commit": commit, "ETag": f'"{blob}"'})
         linked = {"X-Linked-Etag": f'"{sha256}"', "X-Linked-Size": str(len(content)), "X-Repo-Commit": commit}
-        # Like the hub, another host serves the content.
+        # As on the hub, another host serves the content.
         elsewhere = f"http://localhost:{self.server.server_port}/cdn/{sha256}"
         return self.send(302, b"", {**linked, "ETag": f'"{blob}"', "Location": elsewhere})
 

@@ -1,7 +1,4 @@
-"""Small random encoders in the formats of other libraries.
-
-Each is saved by its own library.
-"""
+"""Small random encoders, saved by other libraries in their formats."""
 
 import json
 import shutil
@@ -14,7 +11,7 @@ from tokenizers import Tokenizer
 from replicse.data.tokenizer import load_tokenizer, special_ids
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
-# The class of `transformers`, and the keys of its configuration.
+# Dict from a family to the class of `transformers` and the keys of the configuration.
 KINDS = {
     "bert": ("BertModel", {**SIZES, "max_position_embeddings": 24}),
     "gpt2": ("GPT2Model", {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64}),
@@ -48,9 +45,14 @@ KINDS = {
 
 
 def write_transformer(folder, kind, dtype=torch.float32, sizes=None, **settings):
-    """Write a transformer and its tokenizer; return its model in fp32.
+    """Write a transformer and a tokenizer; return the model in fp32.
 
-    Sizes and settings may be given.
+    Args:
+        folder: Folder to create.
+        kind: A key of `KINDS`, such as "bert".
+        dtype: Precision of the saved weights. Default: fp32.
+        sizes: Dict of keys of the model's configuration that replace the defaults.
+        settings: Further keys of tokenizer_config.json.
     """
     import transformers
 
@@ -64,7 +66,8 @@ def write_transformer(folder, kind, dtype=torch.float32, sizes=None, **settings)
     torch.manual_seed(0)
     model = made(made.config_class(**{**keys, **ids, **size, **(sizes or {})})).eval()
     for weight in model.parameters():
-        # Rounded to a value that the precision can store, so that fp32 computes with the same weights.
+        # Rounded to a value that can be stored in this precision, so that fp32 computes with the same
+        # weights.
         weight.data = (weight.data * (4 if weight.dim() > 1 else 1)).to(dtype).float()
     model.to(dtype).save_pretrained(folder)
     change_json(folder / "tokenizer_config.json", **settings)
@@ -72,9 +75,16 @@ def write_transformer(folder, kind, dtype=torch.float32, sizes=None, **settings)
 
 
 def write_modules(folder, pooling="mean", more=()):
-    """Add the modules of sentence-transformers to a transformer's folder.
+    """Add modules of sentence-transformers to the folder of a transformer.
 
-    `more` lists further modules after the pooling as (name, settings, weights).
+    Args:
+        folder: Folder created by `write_transformer`.
+        pooling: Mode of the pooling. Default: "mean".
+        more: List of further modules after the pooling, each as (name, settings, weights). Default: no
+            modules.
+
+    Returns:
+        The folder.
     """
     settings = {"word_embedding_dimension": 32, "pooling_mode": pooling}
     listed = []
@@ -94,9 +104,14 @@ def write_modules(folder, pooling="mean", more=()):
 
 
 def write_static(folder, dtype=torch.float32):
-    """Write static embeddings; return tokenizer and table, (tokens, 16).
+    """Write static embeddings of sentence-transformers.
 
-    The table is in fp32.
+    Args:
+        folder: Folder to create.
+        dtype: Precision of the saved table. Default: fp32.
+
+    Returns:
+        The tokenizer, and the table of shape (tokens, 16) in fp32.
     """
     place = folder / "0_StaticEmbedding"
     place.mkdir(parents=True)
@@ -109,9 +124,14 @@ def write_static(folder, dtype=torch.float32):
 
 
 def write_model2vec(folder, dtype=torch.float32):
-    """Write a folder of an older model2vec; return tokenizer and fp32 table.
+    """Write a folder of an older model2vec, which has no modules.json.
 
-    These versions did not list modules.
+    Args:
+        folder: Folder to create.
+        dtype: Precision of the saved table. Default: fp32.
+
+    Returns:
+        The tokenizer, and the table of shape (tokens, 16) in fp32.
     """
     folder.mkdir(parents=True)
     tokenizer, table = _static_parts(folder, dtype)
@@ -129,9 +149,9 @@ def _static_parts(place, dtype):
 
 
 def write_router(folder):
-    """Write a folder with a Router: a query route, and a document route.
+    """Write a Router with a route for queries and a route for documents.
 
-    The document route is the default.
+    The default route is the document route.
     """
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Router, Transformer
@@ -150,18 +170,18 @@ def write_router(folder):
 
 
 def change_json(file, **changes):
-    """Change keys of a JSON file."""
+    """Change some keys of a JSON file."""
     file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
 
 
 def change_weights(folder, change):
-    """Rewrite the weights of a folder, by name."""
+    """Replace the weights of a folder by a function of the dict of weights."""
     weights = load_file(folder / "model.safetensors")
     save_file(change(weights), folder / "model.safetensors", {"format": "pt"})
 
 
 def move_below(folder, name):
-    """Move the files of an encoder into a folder below it."""
+    """Move the files of an encoder to a new subfolder; return the subfolder."""
     files = [file for file in folder.iterdir() if file.is_file()]
     (folder / name).mkdir(parents=True)
     for file in files:

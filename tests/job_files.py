@@ -1,4 +1,4 @@
-"""Job specifications for tests, as the workflow writes them."""
+"""Job specifications for tests, in the format of the workflow."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,17 @@ from typing import Any
 def write_job(
     folder: Path, stage: str, payload: Mapping[str, Any], outputs: Sequence[Path], root: Path | None = None
 ) -> list[str]:
-    """Write a job's specification to a results folder; return the command.
+    """Write the specification of a job to a results folder.
 
-    `root` is the data root in the folder's data record.
+    Args:
+        folder: Results folder.
+        stage: Stage of the job, such as "train".
+        payload: Dict of the job's arguments.
+        outputs: List of files that the job writes.
+        root: Data root to store in the folder's data.json. Default: no data.json is written.
+
+    Returns:
+        The command's words, for `replicse.cli.main`.
     """
     specification = {"stage": stage, "id": "", "digests": {}, "payload": payload, "inputs": []}
     specification["outputs"] = [str(output) for output in outputs]

@@ -1,4 +1,4 @@
-"""Synthetic papers and evaluations, in the folders of a study."""
+"""Synthetic papers and evaluations, stored in the folders of a study."""
 
 import csv
 import json
@@ -18,7 +18,15 @@ from replicse.spec.config import Config
 
 
 def write_evaluation(plan, path, values, failures=None, pairs=None):
-    """Write an encoder's evaluation or trajectory from numbers by metric path."""
+    """Write the evaluation or trajectory file of an encoder.
+
+    Args:
+        plan: The compiled study.
+        path: Path of the file in the study.
+        values: Dict from a metric path, such as "sts/STS-B/all", to a number.
+        failures: Dict from a metric path to the reason of an undefined number. Default: empty.
+        pairs: Packed pairs by task. Default: empty.
+    """
     suites = {}
     for metric_path, value in values.items():
         *parents, last = metric_path.split("/")
@@ -34,10 +42,14 @@ def write_evaluation(plan, path, values, failures=None, pairs=None):
 
 
 def write_scores(plan, items, score, protocols=None, failures=None):
-    """Write every evaluation of some items.
+    """Write all evaluations of some items.
 
-    `score(cell, place)` returns the score of the encoder at this place of a cell. `failures` are the reasons of
-    undefined numbers by metric path, for the files that contain such a path.
+    Args:
+        plan: The compiled study.
+        items: List of item ids.
+        score: Function from a cell and the index of an encoder in the cell to a score.
+        protocols: If given, only cells of these protocols are written.
+        failures: Dict from a metric path to the reason of an undefined number, used in files with this path.
     """
     found = {}
     for cell in (cell for item in items for cell in plan.cells[item]):
@@ -52,9 +64,11 @@ def write_scores(plan, items, score, protocols=None, failures=None):
 
 
 def write_folder(folder, rows):
-    """Write a results folder of synthetic values from rows of `tidy_rows`.
+    """Write a results folder with the record and the items of some values.
 
-    It contains the record and the items.
+    Args:
+        folder: Results folder to create.
+        rows: List of dicts, in the format of `tidy_rows`.
     """
     items = {}
     for row in rows:
@@ -97,7 +111,7 @@ def _cell_result(cell):
     }
 
 
-# Unsupervised SimCSE, as in the papers' recipes.
+# Unsupervised SimCSE, as in the recipes of the papers.
 RECIPE = {
     "init": {"backbone": "bert-base"},
     "corpus": "wiki",
@@ -108,9 +122,15 @@ FIELDS = ("item", "row", "column", "metric", "value", "source", "note", "statist
 
 
 def write_paper(workflow, key, tables, reported=(), recipes=None, protocols=None):
-    """Write a paper: its tables by name, and its rows of reported.csv.
+    """Write a synthetic paper to a workflow.
 
-    The shipped scales and dataset sizes are added beside it. Missing titles of tables and names of rows are filled in.
+    Args:
+        workflow: Folder of the workflow. The scales and datasets.yaml are added if the folder is new.
+        key: Key of the paper.
+        tables: Dict from the name of a table to the content. A default title is added.
+        reported: List of rows of reported.csv. Default values are used for missing columns.
+        recipes: Dict of recipes. Default: `RECIPE` as "plain".
+        protocols: List of protocols. If it is not given, the paper has no protocols.
     """
     folder = Path(workflow) / "papers" / key
     (folder / "tables").mkdir(parents=True)
@@ -133,7 +153,13 @@ def write_paper(workflow, key, tables, reported=(), recipes=None, protocols=None
 
 
 def made_plan(folder, key="made", **config):
-    """Return the plan of a synthetic paper at scale paper, with two seeds."""
+    """Compile a synthetic paper.
+
+    Args:
+        folder: Workflow folder with the paper.
+        key: Key of the paper. Default: "made".
+        config: Further settings. Default: scale paper, seeds 0 and 1.
+    """
     values = {"scale": "paper", "papers": {key: "all"}, "seeds": [0, 1], **config}
     return compile_study(values, Path(folder))
 
@@ -143,9 +169,9 @@ def _write_yaml(path, document):
 
 
 def write_workflow(folder):
-    """Write the shipped workflow with the papers of tests/papers.
+    """Copy the shipped workflow, and add the papers of tests/papers.
 
-    Their backbones are added to scale micro.
+    Scale micro gets the backbones of these papers.
     """
     shutil.copytree(ROOT / "workflow", folder)
     for paper in (ROOT / "tests" / "papers").glob("*/"):
@@ -158,7 +184,7 @@ def write_workflow(folder):
 
 
 def plugins_of(paper):
-    """Return the plug-ins in a paper's folder: files and folders."""
+    """Return the plug-ins in the folder of a paper: files and packages."""
     files = [file for file in paper.glob("*.py") if not (paper / "method.py").exists()]
     return sorted([*files, *(file.parent for file in paper.glob("*/__init__.py"))])
 
@@ -166,7 +192,12 @@ def plugins_of(paper):
 def write_workspace(folder, key):
     """Turn a folder into a workspace for a paper of tests/papers.
 
-    The paper's plug-ins are included. Returns the config.
+    Args:
+        folder: Existing folder.
+        key: Key of the paper, whose plug-ins are copied, too.
+
+    Returns:
+        The config as a dict, which is also written to config.yaml.
     """
     paper = Path("papers") / key
     shutil.copytree(ROOT / "tests" / "papers" / key, Path(folder) / paper)
@@ -178,7 +209,12 @@ def write_workspace(folder, key):
 
 
 def write_electra(folder, lines):
-    """Write a small random ELECTRA with a tokenizer trained on some lines."""
+    """Write a small random ELECTRA.
+
+    Args:
+        folder: Folder of the encoder.
+        lines: List of sentences on which the tokenizer is trained.
+    """
     import torch
     import transformers
 

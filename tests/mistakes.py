@@ -1,6 +1,6 @@
-"""Planted mistakes in files that users write; `validate` refuses each.
+"""Planted mistakes in users' files, which `validate` should refuse.
 
-The mistakes are in mistakes.yaml. `make test` plants one for each file; `make check` plants all.
+mistakes.yaml lists the mistakes. `make test` plants a single mistake for each file; `make check` plants all.
 """
 
 import contextlib
@@ -22,11 +22,16 @@ WRITTEN_DOWN = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_tex
 
 @dataclass(frozen=True)
 class Mistake:
-    """Overwritten files, and the words that the error must contain.
+    """Overwritten files, and the words that the error message should contain.
 
-    A file of None becomes a folder. `item` is an item whose plan, with the options after it, also refuses the mistake;
-    this is faster than `validate`, which plans everything. `late` mistakes are found only by `validate`, after planning
-    everything; `make check` plants them.
+    Attributes:
+        what: Description of the mistake, used as the test's id.
+        files: Dict from a path to the new content; None creates a folder instead.
+        told: Words of the error message.
+        item: Item, with options of `plan`. If given, `plan` of this item should also refuse the mistake,
+            which is faster than `validate`. Default: an empty string.
+        late: Whether only `validate` finds the mistake, after all items are planned. Only `make check` plants
+            such mistakes. Default: False.
     """
 
     what: str
@@ -39,7 +44,7 @@ class Mistake:
         return self.what
 
 
-# The mistakes of mistakes.yaml
+# Mistakes of mistakes.yaml
 
 NEW_TABLE = """
 id: simcse/table9
@@ -52,7 +57,7 @@ rows:
   - {id: first, encoder: ENCODER}
   - {id: second, encoder: {use: unsup}}
 """
-# Contents that are invalid for every YAML file.
+# Contents that are invalid in every YAML file.
 NO_DOCUMENTS = {
     "not UTF-8": b"title: \xff\xfe\n",
     "a tag that makes objects": b"!!python/object/apply:os.system [echo]",
@@ -65,7 +70,7 @@ NO_DOCUMENTS = {
 
 
 def written() -> Iterator[Mistake]:
-    """Yield the mistakes of mistakes.yaml, and files that are invalid YAML."""
+    """Yield the mistakes of mistakes.yaml, and files that are not valid YAML."""
     simcse = f"{PAPERS}/simcse"
     for entry in WRITTEN_DOWN["recipes"]:
         yield added(f"{simcse}/recipes.yaml", f"planted: {{like: unsup, {entry['recipe']}}}\n", entry["told"])
@@ -91,7 +96,16 @@ def written() -> Iterator[Mistake]:
 
 
 def edited(file: str, old: str, new: str, told: list[str], item: str = "", late: bool = False) -> Mistake:
-    """Return the mistake of replacing text in a file; `told` are error words."""
+    """Return a mistake that replaces a string in a file.
+
+    Args:
+        file: Path in the repository.
+        old: String to replace, which the file must contain.
+        new: Replacement.
+        told: Words of the error message, besides the name of the file.
+        item: Item whose plan also refuses the mistake. Default: no item.
+        late: Whether only `validate` finds the mistake. Default: False.
+    """
     text = (ROOT / file).read_text(encoding="utf-8")
     assert old in text, f"{file} has no {old!r}"
     what = f"{file}: {old.strip()!r} -> {new.strip()[:60]!r}"
@@ -99,7 +113,14 @@ def edited(file: str, old: str, new: str, told: list[str], item: str = "", late:
 
 
 def added(file: str, text: str, told: list[str], item: str = "") -> Mistake:
-    """Return the mistake of a file with text appended, or of a new file."""
+    """Return a mistake that appends a string to a file, or creates the file.
+
+    Args:
+        file: Path in the repository.
+        text: String to append.
+        told: Words of the error message, besides the name of the file.
+        item: Item whose plan also refuses the mistake. Default: no item.
+    """
     path = ROOT / file
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     what = f"{file}: with {' '.join(text.split())[-90:]!r}"
@@ -113,7 +134,7 @@ BY_HAND = list(written())
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory) -> Path:
-    """Copy the workflow's data and the configs."""
+    """Copy the data files of the workflow and the configs."""
     folder = tmp_path_factory.mktemp("study")
     ignored = shutil.ignore_patterns("*.smk", "profiles")
     shutil.copytree(ROOT / "workflow", folder / "workflow", ignore=ignored)
@@ -124,7 +145,7 @@ def study(tmp_path_factory) -> Path:
 
 @contextlib.contextmanager
 def planted(study: Path, mistake: Mistake) -> Iterator[None]:
-    """Write a mistake's files into the copy, and restore it afterwards."""
+    """Write the files of a mistake to the copy; restore the copy afterwards."""
     paths = {name: study / name for name in mistake.files}
     before = {name: path.read_bytes() if path.exists() else None for name, path in paths.items()}
     try:
@@ -150,7 +171,16 @@ def planted(study: Path, mistake: Mistake) -> Iterator[None]:
 def validated(
     study: Path, config: str = "config.yaml", verb: tuple[str, ...] = ("validate",)
 ) -> tuple[int, str]:
-    """Return exit code and error text of a verb on the copy."""
+    """Run a verb on the copy.
+
+    Args:
+        study: Folder of the copy.
+        config: Path of the config file. Default: "config.yaml".
+        verb: Words of the command. Default: ("validate",).
+
+    Returns:
+        The exit code and the error output.
+    """
     errors = io.StringIO()
     with (
         contextlib.chdir(study),
@@ -162,7 +192,13 @@ def validated(
 
 
 def refused(study: Path, mistake: Mistake, *verb: str) -> None:
-    """Assert that a verb refuses a mistake in one sentence with its place."""
+    """Check that a verb refuses a mistake with a single helpful sentence.
+
+    Args:
+        study: Folder of the copy.
+        mistake: The mistake to plant.
+        verb: Words of the command. Default: `validate`.
+    """
     config = next((name for name in mistake.files if name.startswith("config")), "config.yaml")
     with planted(study, mistake):
         code, text = validated(study, config, verb or ("validate",))
@@ -175,6 +211,6 @@ def refused(study: Path, mistake: Mistake, *verb: str) -> None:
 
 
 def refused_early(study: Path, mistake: Mistake) -> None:
-    """Assert that the plan of the mistake's item, or `validate`, refuses it."""
+    """Check that `plan` of the mistake's item refuses it, else `validate`."""
     scale = "micro" if "workflow/scales/micro.yaml" in mistake.files else "paper"
     refused(study, mistake, *(["plan", *mistake.item.split(), "--scale", scale] if mistake.item else []))

@@ -1,6 +1,6 @@
-"""One training step, for comparison with a float64 step of `transformers`.
+"""A training step, compared with a float64 step of `transformers`.
 
-The new weights are computed by the closed form of Adam's first step.
+The expected weights are computed with the closed form of Adam's first step.
 """
 
 import micro
@@ -15,9 +15,14 @@ VIEWS = [{"column": "text"}, {"column": "other"}]
 
 
 def stepped(folder, **changes):
-    """Run one step; return its loss and rows, and save both encoders.
+    """Run a step without dropout, and save the encoder before and after.
 
-    The rows are those of both views; the encoders are before and after the step.
+    Args:
+        folder: Folder for the job, and for the encoders in `before` and `after`.
+        changes: Settings of the run that replace the defaults.
+
+    Returns:
+        The loss, and a list of token ids for each view and row.
     """
     still = {"hidden": 0, "attention": 0}
     job = micro.job(folder, optimisation=STEPS, dropout=still, selection={"every": 0}, views=VIEWS, **changes)
@@ -39,23 +44,36 @@ def bert(folder, name):
 
 
 def opened(folder, backbone):
-    """Return the BERT of `transformers` with a backbone's weights, in float64."""
+    """Load a backbone's weights into the BERT of `transformers`, in float64."""
     backbone.save(folder)
     options = {"dtype": torch.float64, "add_pooling_layer": False, "attn_implementation": "eager"}
     return transformers.BertModel.from_pretrained(folder, **options).eval()
 
 
 def states(model, rows, length):
-    """Return the last hidden states of padded rows, (rows, length, hidden)."""
+    """Return the last hidden states of padded rows.
+
+    Args:
+        model: BERT of `transformers`.
+        rows: List of lists of token ids.
+        length: Length after padding.
+
+    Returns:
+        A tensor of shape (rows, length, hidden).
+    """
     tokens = torch.tensor([[*row, *[0] * (length - len(row))] for row in rows])
     mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in rows])
     return model(input_ids=tokens, attention_mask=mask).last_hidden_state
 
 
 def check_weights(folder, model):
-    """Check that exactly the weights with a gradient moved by AdamW's formula.
+    """Check that AdamW updated exactly the weights that have a gradient.
 
-    The formula is the closed form of its first step.
+    The expected values are computed with the closed form of AdamW's first step.
+
+    Args:
+        folder: Folder with the encoder in `after`.
+        model: The encoder before the step, with gradients.
     """
     after = dict(bert(folder, "after").named_parameters())
     seen = 0
@@ -65,7 +83,7 @@ def check_weights(folder, model):
             assert torch.equal(after[name], before), name
             continue
         expected = before * (1 - LEARNING_RATE * DECAY) - LEARNING_RATE * gradient / (gradient.abs() + 1e-8)
-        # Adam takes a full step for a gradient that is 0 except for rounding (biases of keys).
+        # Adam takes a full step if a gradient is 0 except for rounding (biases of keys).
         sure = gradient.abs() > 1e-5
         seen += int(sure.sum())
         torch.testing.assert_close(after[name][sure], expected[sure], rtol=0, atol=2e-6)

@@ -1,6 +1,6 @@
-"""Training steps of several runs, whole or in parts.
+"""Training steps of several runs, computed with whole batches or in parts.
 
-As a program: the processes that share the steps.
+If run as a script, starts the processes that share the steps.
 """
 
 import multiprocessing
@@ -20,9 +20,17 @@ CPU = torch.device("cpu")
 
 
 def steps(job, folder: Path, parts: Parts, count: int = 3, kind: torch.dtype = torch.float64) -> dict:
-    """Return losses, gradients and weights of the first steps of a run.
+    """Compute the first steps of a run.
 
-    Gradients are by step and parameter.
+    Args:
+        job: The training job.
+        folder: Data root, and folder for the output.
+        parts: How batches are split.
+        count: Number of steps. Default: 3.
+        kind: Precision. Default: float64.
+
+    Returns:
+        Dict with lists: the loss of each step, the gradients by step and parameter, and the final weights.
     """
     trainer = Trainer(job, folder, folder / "out", folder / "state", CPU, parts=parts)
     trainer.model.to(kind)
@@ -37,9 +45,12 @@ def steps(job, folder: Path, parts: Parts, count: int = 3, kind: torch.dtype = t
 
 
 def write_found(folder: Path, chunk: int, rank: int) -> None:
-    """Run the jobs of a folder as one process of a group; write the results.
+    """Run the jobs of a folder as one process of a group; save the results.
 
-    `rank` is its place in the group; the environment has the group's size and address.
+    Args:
+        folder: Folder with the pickled jobs.
+        chunk: Number of rows in a chunk.
+        rank: Index of this process. The size and the address of the group are environment variables.
     """
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(1)
@@ -52,7 +63,12 @@ def write_found(folder: Path, chunk: int, rank: int) -> None:
 def main(folder: Path, chunk: int, count: int) -> None:
     """Run the jobs of a folder in several processes, as torchrun would.
 
-    They are forked after the imports.
+    The processes are forked after the imports. Exits with the number of processes that failed.
+
+    Args:
+        folder: Folder with the pickled jobs.
+        chunk: Number of rows in a chunk.
+        count: Number of processes.
     """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])

@@ -1,4 +1,4 @@
-"""The checkout for tests, without files that studies wrote into it."""
+"""The checkout for tests, without files written by studies."""
 
 import atexit
 import importlib.util
@@ -10,14 +10,21 @@ from types import ModuleType
 from replicse.compile.cache import FOLDER
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-# Folders that studies write to; the kept studies in figures and reports belong to the checkout.
+# Folders that studies write to. The kept studies in figures and reports belong to the checkout.
 WRITTEN = ("results", "logs", "figures", "reports")
 
 
 def linked(folder: Path, checkout: Path = CHECKOUT, studies: Path | None = None) -> Path:
-    """Link a folder to all of a checkout that tests may read; return it.
+    """Link a folder to all parts of a checkout that tests may read.
 
-    With a folder of `studies`, studies that other processes compiled from the same inputs are loaded from there.
+    Args:
+        folder: Existing empty folder.
+        checkout: The checkout. Default: this checkout.
+        studies: Cache of compiled studies, shared with other processes. If it is not given, studies are
+            compiled.
+
+    Returns:
+        The folder.
     """
     for entry in checkout.iterdir():
         if entry.name not in WRITTEN and not entry.name.startswith("."):
@@ -36,7 +43,7 @@ atexit.register(shutil.rmtree, ROOT, ignore_errors=True)
 
 
 def workflow_script(name: str) -> ModuleType:
-    """Return a script of the workflow as a module."""
+    """Import a script of the workflow as a module."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "workflow" / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

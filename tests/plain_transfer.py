@@ -1,6 +1,6 @@
-"""SentEval's classifiers, trained one by one: the slow `linear_probe`.
+"""SentEval's classifiers, trained one after another with torch.
 
-Uses torch's layers and optimisers.
+A slow reference for `linear_probe`; uses torch's layers and optimisers.
 """
 
 import copy
@@ -13,7 +13,18 @@ from replicse.evaluation.transfer import HELD_OUT, L2_GRID, SEED, stratified_fol
 
 
 def plain_train(vectors: np.ndarray, labels: np.ndarray, fit: Fit, l2: float, setting: ProbeSetting):
-    """Train one classifier; return its best check accuracy and the model."""
+    """Train one classifier.
+
+    Args:
+        vectors: Array of shape (rows, width).
+        labels: Class of each row.
+        fit: Rows to train on and to check on, and the seed.
+        l2: Weight decay.
+        setting: Settings of the classifier.
+
+    Returns:
+        The best accuracy on the check rows, and the model with this accuracy.
+    """
     generator = np.random.default_rng(fit.seed)
     features, targets = torch.from_numpy(vectors), torch.from_numpy(labels)
     classes, width = int(labels.max()) + 1, vectors.shape[1]
@@ -49,7 +60,7 @@ def plain_score(vectors, labels, rows, model) -> float:
 
 
 def plain_choice(vectors, labels, rows, setting, seed) -> tuple[float, float]:
-    """Return the best L2 value on folds of `rows`, and its mean accuracy."""
+    """Return the best L2 value in cross-validation, and the mean accuracy."""
     folds = stratified_folds(labels[rows], setting.folds, seed)
     means = []
     for l2 in L2_GRID:
@@ -70,10 +81,7 @@ def plain_refit_and_test(vectors, labels, rows, test, l2, setting, seed) -> floa
 
 
 def plain_nested_folds(vectors, labels, setting) -> tuple[float, float]:
-    """Return test and dev accuracy by nested cross-validation.
-
-    Classifiers are trained one after another.
-    """
+    """Return test and dev accuracy of nested cross-validation."""
     tests, devs = [], []
     for number, test in enumerate(stratified_folds(labels, setting.folds, (SEED,))):
         rows = np.setdiff1d(np.arange(len(labels)), test)
@@ -85,20 +93,14 @@ def plain_nested_folds(vectors, labels, setting) -> tuple[float, float]:
 
 
 def plain_folds_then_test(vectors, labels, train, test, setting) -> tuple[float, float]:
-    """Return test and dev accuracy with folds of the training rows.
-
-    Classifiers are trained one after another.
-    """
+    """Return test and dev accuracy, with L2 chosen on folds of training rows."""
     l2, dev = plain_choice(vectors, labels, train, setting, (SEED,))
     seed = (SEED, setting.folds)
     return plain_refit_and_test(vectors, labels, train, test, l2, setting, seed), float(dev)
 
 
 def plain_given_splits(vectors, labels, train, dev, test, setting) -> tuple[float, float]:
-    """Return test and dev accuracy with given splits.
-
-    Classifiers are trained one after another.
-    """
+    """Return test and dev accuracy if all splits are given."""
     trained = [plain_train(vectors, labels, Fit(train, dev, (l2,), (SEED,)), l2, setting) for l2 in L2_GRID]
     scores = [accuracy for accuracy, _ in trained]
     best = trained[int(np.argmax(np.round(100 * np.array(scores), 2)))][1]

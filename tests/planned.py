@@ -1,6 +1,6 @@
-"""Plans of the shipped papers, created once in a test run.
+"""Plans of the shipped papers, compiled once in a test run.
 
-A test that changes a plan must create its own.
+Tests must not change these plans; compile a separate plan to change it.
 """
 
 import json
@@ -23,15 +23,16 @@ def _planned(config: str) -> Study:
 
 
 def shipped_plan(**config: Any) -> Study:
-    """Return a config's plan, by default of seed 0 at scale micro.
+    """Return the plan of a config; the same config returns the same object.
 
-    The same config returns the same object.
+    Args:
+        config: Settings of the study. Default: scale micro, seed 0.
     """
     return _planned(json.dumps({"scale": "micro", "seeds": [0], **config}))
 
 
 @cache
 def shipped_audit() -> tuple[Study, list[Finding]]:
-    """Return the plan for the audit of all shipped papers, and its findings."""
+    """Return the plan for the audit of all shipped papers, and the findings."""
     plan = audit_plan(WORKFLOW)
     return plan, audit(plan)

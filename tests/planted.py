@@ -1,7 +1,7 @@
-"""Unreadable files in the checkout's results folders.
+"""Unreadable files at all places where a study would write.
 
-They are at each place to which a study would write, because no test may read there. `python tests/planted.py plant`
-adds them; `... remove` removes them.
+No test may read there. `python tests/planted.py plant` creates the files in the checkout; `... remove`
+removes them.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ TEXT = "{planted: a test that reads this reads what a study wrote\n"
 
 
 def places() -> Iterator[str]:
-    """Yield outputs and logs of all papers' studies, for two seeds a scale."""
+    """Yield outputs and logs of the studies of all papers, two seeds a scale."""
     for scale in load_scales(CHECKOUT / "workflow"):
         config = {"scale": scale, "papers": "all", "seeds": [0, 1], "adjudicate": "all"}
         plan = compile_study(config, CHECKOUT / "workflow")
@@ -43,7 +43,7 @@ def places() -> Iterator[str]:
 
 
 def plant(checkout: Path) -> None:
-    """Write the text to each place that does not exist yet."""
+    """Write the string to each place that does not exist yet."""
     for path in map(checkout.joinpath, places()):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -51,7 +51,7 @@ def plant(checkout: Path) -> None:
 
 
 def remove(checkout: Path) -> None:
-    """Remove the planted files, and folders that are then empty."""
+    """Remove the planted files, and folders that become empty."""
     for home in WRITTEN:
         for folder, _, names in os.walk(checkout / home, topdown=False):
             for file in (Path(folder, name) for name in names):

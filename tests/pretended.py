@@ -1,8 +1,8 @@
-"""A simulated GPU on a CPU, which counts kernels and waits.
+"""A simulated GPU on a CPU that counts kernels and waits.
 
-Its tensors refuse tensors of the CPU. A simulated tensor wraps a CPU tensor, which computes. Python sees the device
-cuda:0; torch's own code sees the CPU, so that autograd, autocast and the kernels are the CPU's. Not simulated: a GPU's
-choice of kernels, their time, and its memory.
+Tensors of the simulated GPU refuse tensors of the CPU. Each wraps a CPU tensor, which is used to compute.
+Python sees the device cuda:0; torch's own code sees the CPU, so autograd, autocast and kernels are the CPU's.
+Not simulated: the kernels that a GPU would choose, time, and memory.
 """
 
 import traceback
@@ -23,7 +23,7 @@ from torch.utils import _foreach_utils
 from torch.utils._pytree import tree_leaves, tree_map
 
 CUDA, CPU = torch.device("cuda:0"), torch.device("cpu")
-# Kernels with outputs whose size depends on the data, and reads of a value: the host waits for the device.
+# Kernels whose output size depends on the data, and reads of a value: the host waits for the device.
 READING = {
     "aten::_local_scalar_dense", "aten::item", "aten::nonzero", "aten::masked_select", "aten::is_nonzero",
     "aten::equal", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive", "aten::repeat_interleave.Tensor",
@@ -31,12 +31,18 @@ READING = {
 
 
 class MixedDevices(AssertionError):
-    """An operation got tensors of the simulated GPU and of the CPU."""
+    """Raised if an operation gets tensors of the simulated GPU and of the CPU."""
 
 
 @dataclass
 class Work:
-    """Work of a simulated GPU: kernels by name, copies, and reasons of waits."""
+    """Work of a simulated GPU: counts of kernels, copies, and list of waits.
+
+    Attributes:
+        kernels: Number of calls by name of the kernel.
+        copies: Number of copies between the devices.
+        waits: Reason and calling code of each wait, as a string.
+    """
 
     kernels: Counter[str] = field(default_factory=Counter)
     copies: int = 0
@@ -44,11 +50,11 @@ class Work:
 
     @property
     def casts(self) -> int:
-        """Return how many kernels changed only the type of a tensor."""
+        """Return the number of kernels that only changed the type of a tensor."""
         return self.kernels["aten::_to_copy"]
 
     def wait(self, why: str) -> None:
-        """Record that the host waits for the device, and the calling code."""
+        """Record why the host waits for the device, and the calling code."""
         own = [one for one in traceback.extract_stack() if _is_own(Path(one.filename))]
         place = f"{Path(own[-1].filename).parent.name}/{Path(own[-1].filename).name}" if own else "torch"
         self.waits.append(f"{why} in {place}, {own[-1].name}" if own else why)
@@ -62,7 +68,7 @@ _work = Work()
 
 
 class Pretended(Tensor):
-    """A tensor of the simulated GPU; `inner` is the wrapped CPU tensor."""
+    """A tensor of the simulated GPU; `inner` is the CPU tensor that it wraps."""
 
     inner: Tensor
 
@@ -86,7 +92,7 @@ class Pretended(Tensor):
         return f"Pretended({self.inner!r})"
 
     def numpy(self, **_: Any) -> Any:
-        """Refuse, like a tensor of a GPU."""
+        """Refuse, as a GPU tensor does."""
         raise TypeError("can't convert cuda:0 device type tensor to numpy")
 
     @classmethod
@@ -97,7 +103,7 @@ class Pretended(Tensor):
         given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
         name = func._schema.name
         strange = [one for one in given if not isinstance(one, Pretended) and one.dim()]
-        # Only these operations copy between devices.
+        # Only these operations can copy between devices.
         if strange and name not in ("aten::copy_", "aten::_to_copy"):
             shapes = [f"{'cuda' if isinstance(one, Pretended) else 'cpu'} {[*one.shape]}" for one in given]
             raise MixedDevices(f"{name} of {', '.join(shapes)}")
@@ -111,7 +117,7 @@ def _inner(value: Any) -> Any:
 
 
 def _outer(given: list[Tensor]) -> Callable[[Any], Any]:
-    """Return a function that wraps results, and keeps those written in place."""
+    """Return a function that wraps results, except tensors written in place."""
     before = {id(one.inner): one for one in given if isinstance(one, Pretended)}
 
     def outer(value: Any) -> Any:
@@ -145,7 +151,7 @@ def _count(func: Any, name: str, args: tuple[Any, ...], result: Any, given: list
 
 
 class _Device(TorchFunctionMode):
-    """Redirects calls on cuda to the CPU, with wrapped results."""
+    """Redirect calls for cuda to the CPU, and wrap the results."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -191,7 +197,7 @@ class _Device(TorchFunctionMode):
 
 
 class _Moving(torch.autograd.Function):
-    """A copy between the devices; its gradient is copied back."""
+    """A copy between the devices; the gradient is copied back."""
 
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, to_device: bool) -> Tensor:
@@ -205,7 +211,7 @@ class _Moving(torch.autograd.Function):
 
 
 def _copied_to_device(non_blocking: bool, why: str) -> None:
-    """Count a copy to the GPU; torch waits for it unless it is non-blocking."""
+    """Count a copy to the GPU; torch waits unless the copy is non-blocking."""
     _work.copies += 1
     if not non_blocking:
         _work.wait(why)
@@ -213,10 +219,14 @@ def _copied_to_device(non_blocking: bool, why: str) -> None:
 
 @contextmanager
 def pretended_gpu(count: int = 1) -> Iterator[Work]:
-    """Simulate CUDA GPUs in a block; yield the work of the first."""
+    """Simulate CUDA GPUs in a block; yield the work of the first GPU.
+
+    Args:
+        count: Number of GPUs. Default: 1.
+    """
     global _work
     _work, before = Work(), _work
-    # The state of each GPU's generator: a number that tests can recognise.
+    # State of each GPU's random generator: a number that tests can recognise.
     states = {place: torch.full((16,), place, dtype=torch.uint8) for place in range(count)}
 
     def place_of(device: Any = None) -> int:
@@ -271,7 +281,7 @@ def pretended_gpu(count: int = 1) -> Iterator[Work]:
             _foreach_utils, "_foreach_supported_types", [*_foreach_utils._foreach_supported_types, Pretended]
         ),
     ]
-    # Parameters are replaced by simulated ones, not filled with their data.
+    # Parameters must be replaced by simulated tensors, instead of getting new data.
     overwrites = torch.__future__.get_overwrite_module_params_on_conversion()
     torch.__future__.set_overwrite_module_params_on_conversion(True)
     try:

@@ -1,6 +1,6 @@
 """SIGKILLs at random moments of every stage of a study.
 
-The next invocation follows each kill. Used by a test and a benchmark.
+After each kill, the study is started again. Used by a test and a benchmark.
 """
 
 import os
@@ -20,7 +20,7 @@ import small_study
 
 from replicse.runtime.forking import JOB
 
-# Stage: prefix of the specifications of its jobs.
+# Prefix of the job specifications of each stage.
 STAGES = {
     "prepare": "store/",
     "pre-train": "train/mlm-",
@@ -30,7 +30,7 @@ STAGES = {
     "judge": "judge.json",
     "report": "report.json",
 }
-# Only a job; only Snakemake, so that its jobs continue; Snakemake's process group with its jobs.
+# A job; Snakemake without the jobs, which continue; or the process group of Snakemake with all jobs.
 VICTIMS = ("job", "main", "group")
 REFUSED, REMEDY = 2, "wait for it or end it, then start again"
 # Output of Snakemake or Python that users should not see after a kill.
@@ -40,9 +40,16 @@ PATIENCE = 600.0
 
 @dataclass
 class Kills:
-    """Rounds of a study with a kill in each stage; results are compared.
+    """Repeated runs of a study with a kill in each stage.
 
-    `killed` counts (stage, victim); `unequal` names the files of all rounds that differ from the expected files.
+    Attributes:
+        folder: Folder of the study.
+        expected: Dict from path to content, the results without kills.
+        random: Random generator of the moments.
+        stages: Stages in which to kill. Default: all stages.
+        killed: Number of kills by (stage, victim).
+        counts: Number of rounds, starts, refusals and removed locks.
+        unequal: List of files that differ from the expected files, in any round.
     """
 
     folder: Path
@@ -52,11 +59,18 @@ class Kills:
     killed: Counter = field(default_factory=Counter)
     counts: Counter = field(default_factory=Counter)
     unequal: list[str] = field(default_factory=list)
-    # Duration of each stage here, learned from jobs that ended before the random moment.
+    # Duration of each stage here in seconds, from jobs that ended before the random moment.
     lasting: dict[str, float] = field(default_factory=dict)
 
     def run(self, kills: int, seconds: float = float("inf")) -> None:
-        """Run rounds until enough kills or seconds; a started round is finished."""
+        """Run rounds until there are enough kills, or until the time is over.
+
+        A round that has started is finished.
+
+        Args:
+            kills: Number of kills.
+            seconds: Time limit. Default: no limit.
+        """
         end = time.monotonic() + seconds
         while self.killed.total() < kills and time.monotonic() < end:
             self._round()
@@ -88,9 +102,9 @@ class Kills:
             return subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT, **where)
 
     def _again(self, main: subprocess.Popen) -> subprocess.Popen:
-        """Restart after a killed, failed or refused invocation.
+        """Start the study again after it was killed, failed or was refused.
 
-        A refusal must explain what to do.
+        A refusal must contain a remedy.
         """
         said = (self.folder / "run.log").read_text(encoding="utf-8")
         assert not any(word in said for word in UNTOLD), said
@@ -102,9 +116,10 @@ class Kills:
         return self._start()
 
     def _kill(self, stage: str, main: subprocess.Popen) -> subprocess.Popen:
-        """Kill at a random moment of a stage, unless it has ended.
+        """Kill at a random moment of a stage, unless the stage has ended.
 
-        Returns the invocation.
+        Returns:
+            The process of the study, which may be new.
         """
         end = time.monotonic() + PATIENCE
         while not (job := self._job(stage)):
@@ -134,7 +149,7 @@ class Kills:
         return main
 
     def _job(self, stage: str) -> psutil.Process | None:
-        """Return the process of a running job of a stage in this folder, if any."""
+        """Return the process of a running job of a stage in this folder, or None."""
         words_of_job = f"-m\0replicse\0job\0results/micro/jobs/{STAGES[stage]}".encode()
         for process in Path("/proc").glob("[0-9]*"):
             try:
@@ -149,9 +164,17 @@ class Kills:
 def side_by_side(
     studies: Sequence[Kills], kills: int, seconds: float = float("inf")
 ) -> tuple[Counter, Counter, list[str]]:
-    """Kill at least `kills` times in each of several studies in parallel.
+    """Kill each of several studies in parallel.
 
-    A killed study mostly waits for its single main process. Returns `killed`, `counts` and `unequal` of all studies.
+    A killed study mostly waits for a single process, so several studies run on the same cores.
+
+    Args:
+        studies: List of studies in different folders.
+        kills: Minimum number of kills in each study.
+        seconds: Time limit. Default: no limit.
+
+    Returns:
+        `killed`, `counts` and `unequal`, each for all studies together.
     """
     with ThreadPoolExecutor(len(studies)) as threads:
         list(threads.map(lambda study: study.run(kills, seconds), studies))
@@ -161,9 +184,10 @@ def side_by_side(
 
 
 def _worker(job: psutil.Process) -> psutil.Process:
-    """Return the process that runs a job: a fork of the server, or itself.
+    """Return the process that executes a job.
 
-    The fork writes to the same log.
+    If the job server is used, this is a fork of the server that writes to the same log; otherwise the job
+    itself.
     """
     log = Path(f"/proc/{job.pid}/fd/1").resolve()
     for process in psutil.process_iter(["name"]):
@@ -173,7 +197,7 @@ def _worker(job: psutil.Process) -> psutil.Process:
 
 
 def _snakemake(main: subprocess.Popen) -> psutil.Process:
-    """Return the process of Snakemake below `replicse run`."""
+    """Return the Snakemake process started by `replicse run`."""
     for child in psutil.Process(main.pid).children():
         if "snakemake" in child.cmdline():
             return child

@@ -1,6 +1,6 @@
-"""A small record in memory, on cells of the shipped papers.
+"""A small record in memory, for cells of the shipped papers.
 
-It has sources with settings, and their readings.
+It contains sources with settings, and readings.
 """
 
 from functools import cache
@@ -31,14 +31,15 @@ SETTINGS = {
 
 @cache
 def shipped_papers():
-    """Return the shipped papers, loaded once."""
+    """Load the shipped papers once."""
     return load_papers(WORKFLOW)
 
 
 def made_record(lines):
-    """Return a record of lines (source, cell, setting, seed, value).
+    """Create a record.
 
-    Each source has all settings above.
+    Args:
+        lines: List of (source, cell, setting, seed, value). Each source has all settings of `SETTINGS`.
     """
     sources, readings = {}, []
     for line, (name, cell, setting, seed, value) in enumerate(lines, start=2):
@@ -62,5 +63,13 @@ def measurements_of(lines):
 
 
 def seeds_of(source, cell, setting, values, first=0):
-    """Return lines of several seeds, starting with the first."""
+    """Return a line for each of several seeds.
+
+    Args:
+        source: Name of the source.
+        cell: Id of the cell.
+        setting: Name of the setting.
+        values: List of scores by seed, as strings.
+        first: First seed. Default: 0.
+    """
     return [(source, cell, setting, first + place, value) for place, value in enumerate(values)]

@@ -1,4 +1,4 @@
-"""A small STS-B in the SentEval layout, and vectors for its sentences."""
+"""A small STS-B dataset in the SentEval layout, and random vectors."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,15 @@ Pair = tuple[float, str, str]  # score, first, second
 
 
 def write_stsb(root: Path, splits: Mapping[str, Sequence[Pair]]) -> Path:
-    """Write the given splits and return the data root."""
+    """Write a small STS-B dataset.
+
+    Args:
+        root: Data root to create.
+        splits: Dict from a split, such as "dev", to a list of (score, first, second).
+
+    Returns:
+        The data root.
+    """
     folder = root / "SentEval" / "downstream" / "STS" / "STSBenchmark"
     folder.mkdir(parents=True)
     for split, pairs in splits.items():
@@ -22,7 +30,13 @@ def write_stsb(root: Path, splits: Mapping[str, Sequence[Pair]]) -> Path:
 
 
 class RandomVectors:
-    """A random normal vector for each sentence; `fixed` overrides some."""
+    """An encoder with a random normal vector for each sentence.
+
+    Args:
+        dimensions: Size of the vectors.
+        seed: Seed of the random generator. Default: 0.
+        fixed: Dict from sentences to vectors that are used instead of random vectors. Default: empty.
+    """
 
     def __init__(self, dimensions: int, seed: int = 0, fixed: Mapping[str, Sequence[float]] | None = None):
         self.dimensions, self.generator = dimensions, np.random.default_rng(seed)
@@ -37,4 +51,4 @@ class RandomVectors:
         return np.array([self.known[sentence] for sentence in sentences], dtype=np.float32)
 
     def prepare(self, sentences: Sequence[str]) -> None:
-        """Do nothing."""
+        """Do nothing, because vectors are computed when they are needed."""

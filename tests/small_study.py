@@ -1,6 +1,7 @@
-"""A minimal study with every stage, and its results for comparison.
+"""A minimal study with every stage, and functions to compare the results.
 
-Its encoder is pre-trained for so few steps that its numbers mean nothing: they are only compared with each other.
+The encoder is pre-trained for so few steps that the scores mean nothing; they are only compared with each
+other.
 """
 
 import os
@@ -15,12 +16,17 @@ from snakemake_runs import copied, ran
 
 ROWS = {"simcse/table3": ["p0.0", "p0.1"]}
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"]}, "rows": ROWS, "seeds": [0]}
-# Backbone and two rows.
+# A backbone and two rows.
 RUNS = 3
 
 
 def checkout(folder: Path, pretraining: int = 40) -> Path:
-    """Copy the checkout to a folder, with a config and few pre-training steps."""
+    """Copy the checkout to a folder, with a config and few pre-training steps.
+
+    Args:
+        folder: Folder to create.
+        pretraining: Number of pre-training steps. Default: 40.
+    """
     folder.mkdir(exist_ok=True)
     copied(folder)
     scale = folder / "workflow/scales/micro.yaml"
@@ -33,12 +39,12 @@ def checkout(folder: Path, pretraining: int = 40) -> Path:
 
 
 def command(*words: str) -> list[str]:
-    """Return the command of `replicse run`."""
+    """Return the command of `replicse run` as a list."""
     return [sys.executable, "-m", "replicse", "run", *words]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return the environment for a study that runs the folder's own code."""
+    """Return the environment for a study that uses the code in the folder."""
     return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder / "src")}
 
 
@@ -48,9 +54,9 @@ def run(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def undisturbed(folder: Path) -> dict[str, bytes]:
-    """Return the results of the study, run as local jobs without any fault.
+    """Return the results of the study, run on this machine without any fault.
 
-    Processes that use the same folder wait for the first process, which runs the study.
+    Processes that use the same folder wait until the first process has run the study.
     """
     with FileLock(f"{folder}.lock"):
         if not (folder / "reports/micro/report.html").exists():
@@ -60,9 +66,10 @@ def undisturbed(folder: Path) -> dict[str, bytes]:
 
 
 def results(folder: Path) -> dict[str, bytes]:
-    """Return each file with numbers of a study, by path.
+    """Return the content of each result file of a study, by path.
 
-    Tables, items, cells and verdicts. The report and the records of runs also contain times, machines and process ids.
+    These are tables, items, cells and verdicts. The report and the provenance of runs are left out, because
+    they also contain times, machines and process ids.
     """
     home = folder / "results/micro"
     files = [*home.glob("tables/**/*.csv"), *home.glob("items/**/*.json"), *home.glob("*.csv")]

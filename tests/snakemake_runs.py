@@ -1,4 +1,4 @@
-"""Snakemake on a copy of the checkout, for tests of the workflow."""
+"""Run Snakemake on a copy of the checkout, for tests of the workflow."""
 
 import os
 import re
@@ -16,14 +16,25 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
 def ran(*words, **options):
-    """Run a command; return output and exit code."""
+    """Run a command; return output and exit code.
+
+    Args:
+        words: Words of the command.
+        options: Further arguments of `subprocess.run`.
+    """
     return subprocess.run(words, capture_output=True, text=True, check=False, **options)
 
 
 def snakemake(folder, *words, env=None, cores="2"):
     """Run Snakemake in a folder; return output and exit code.
 
-    With an `env`, or without -n, it is a separate process.
+    A dry run without `env` is forked from this process, which is faster.
+
+    Args:
+        folder: Copy of the checkout.
+        words: Arguments of Snakemake.
+        env: Environment of the process. Default: the environment of this process.
+        cores: Number of cores as a string, or None to omit the option. Default: "2".
     """
     words = [*(["--cores", cores] if cores else []), *words]
     if "-n" in words and env is None:
@@ -32,7 +43,7 @@ def snakemake(folder, *words, env=None, cores="2"):
 
 
 def planned(folder, words):
-    """Dry-run Snakemake in a fork, with the result of `ran`.
+    """Dry-run Snakemake in a fork; return the same as `ran`.
 
     Importing Snakemake would take more than half of the time.
     """
@@ -45,7 +56,7 @@ def planned(folder, words):
                 for stream, number in ((out, 1), (err, 2)):
                     os.dup2(stream.fileno(), number)
                 sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-                # The folder has its own code.
+                # Import the code in the folder again.
                 for name in [name for name in sys.modules if name.split(".")[0] in ("replicse", "papers")]:
                     del sys.modules[name]
                 snakemake_cli.main(words)
@@ -64,8 +75,8 @@ def planned(folder, words):
 
 
 def copied(folder):
-    """Copy the files that a study reads to a folder, caches included."""
-    # Python first writes bytecode under another name, which may be gone when it is copied.
+    """Copy all files that a study needs to a folder, including caches."""
+    # Python writes bytecode under a temporary name, which may no longer exist when it should be copied.
     being_written = shutil.ignore_patterns("*.pyc.*")
     for name in ("workflow", "src"):
         shutil.copytree(ROOT / name, folder / name, ignore=being_written)
@@ -75,6 +86,6 @@ def copied(folder):
 
 
 def jobs(output):
-    """Return the job counts of a dry run."""
+    """Parse the job counts of a dry run."""
     table = output.partition("Job stats:")[2].partition("Reasons")[0]
     return {name: int(count) for name, count in re.findall(r"^([a-z_]\w*)\s+(\d+)$", table, re.MULTILINE)}

@@ -1,4 +1,4 @@
-"""Small random encoders, ours and those of `transformers`."""
+"""Small random encoders of this package and of `transformers`."""
 
 import micro
 import numpy as np
@@ -20,7 +20,12 @@ PAD = {"bert": 0, "roberta": 1, "distilbert": 0}
 
 
 def config_of(family="bert", **sizes):
-    """Return a configuration of a family with the family's usual values."""
+    """Return the configuration of a family.
+
+    Args:
+        family: "bert", "roberta" or "distilbert". Default: "bert".
+        sizes: Sizes, and values that replace the defaults of the family.
+    """
     usual = {
         "bert": {"token_types": 2},
         "roberta": {"token_types": 1, "layer_norm_epsilon": 1e-5, "pad_id": 1},
@@ -30,7 +35,14 @@ def config_of(family="bert", **sizes):
 
 
 def tiny(family="bert", layers=3, token_head=False, **sizes):
-    """Return an encoder with weights large enough that every part matters."""
+    """Create an encoder with weights so large that every part matters.
+
+    Args:
+        family: Family of the encoder. Default: "bert".
+        layers: Number of layers. Default: 3.
+        token_head: Whether to add a masked-LM head. Default: False.
+        sizes: Further sizes. Default: width 32, 4 heads, 24 positions, 97 tokens.
+    """
     given = {"hidden": 32, "heads": 4, "intermediate": 48, "positions": 24, "vocabulary": 97}
     encoder = PackedBackbone(config_of(family, layers=layers, **{**given, **sizes}))
     with torch.no_grad():
@@ -42,9 +54,11 @@ def tiny(family="bert", layers=3, token_head=False, **sizes):
 
 
 def written(folder, head=False):
-    """Write a small BERT and its tokenizer to a folder; return the folder.
+    """Write a small BERT with a tokenizer; return the folder.
 
-    A dense head is optional.
+    Args:
+        folder: Folder, created if it does not exist.
+        head: Whether to add a dense sentence head. Default: False.
     """
     folder.mkdir(exist_ok=True)
     tokenizer = micro.tokenizer_file(folder)
@@ -54,14 +68,19 @@ def written(folder, head=False):
 
 
 def mlp(hidden, generator=None):
-    """Return a randomly initialised dense head."""
+    """Create a randomly initialised dense head."""
     return make_head(MlpHead(kind="mlp"), hidden, generator)
 
 
 def saved_tiny(root, folder):
-    """Save a small random encoder to a folder; return the folder.
+    """Save a small random encoder whose tokenizer is trained on STS12.
 
-    Its tokenizer is trained on a dataset of a data root.
+    Args:
+        root: Data root with STS12.
+        folder: Existing folder.
+
+    Returns:
+        The folder.
     """
     lines = [line for subset in load_sts(root, "STS12") for line in subset.sentences]
     train_tokenizer("wordpiece", lines, 300, lowercase=True).save(str(folder / "tokenizer.json"))
@@ -71,7 +90,7 @@ def saved_tiny(root, folder):
 
 
 def pooled_by(pooling, backbone):
-    """Return an encoder's pooling from its string in a file."""
+    """Create a pooling for an encoder from the name or dict of the pooling."""
     return SentencePooling(pooling_of(pooling), backbone)
 
 
@@ -81,16 +100,27 @@ def batch_of(lengths=LENGTHS, seed=0):
 
 
 def padded(batch, family="bert"):
-    """Return the arguments of a `transformers` model for a batch."""
+    """Return a batch as arguments of a `transformers` model.
+
+    Args:
+        batch: Packed batch of tokens.
+        family: Family, which has a padding id. Default: "bert".
+    """
     tokens = torch.full((batch.rows, batch.longest), PAD[family])
     tokens[batch.padded_mask] = batch.tokens
     return {"input_ids": tokens, "attention_mask": batch.padded_mask.long()}
 
 
 def states_by_hand(model, rows, positions=None):
-    """Return the last hidden states of padded rows of ids.
+    """Compute last hidden states with explicit attention mask and positions.
 
-    Attention mask and position ids are explicit.
+    Args:
+        model: Model of `transformers`.
+        rows: List of lists of token ids.
+        positions: Positions of the tokens of each row. Default: 0, 1, 2 and so on.
+
+    Returns:
+        A tensor of shape (rows, longest row, hidden).
     """
     longest, pad = max(map(len, rows)), model.config.pad_token_id or 0
     first = pad + 1 if model.config.model_type == "roberta" else 0
@@ -108,7 +138,13 @@ def states_by_hand(model, rows, positions=None):
 
 
 def huggingface(family, activation="gelu", vocabulary=97):
-    """Return a small random model of `transformers` with a masked-LM head."""
+    """Create a small random model of `transformers` with a masked-LM head.
+
+    Args:
+        family: "bert", "roberta" or "distilbert".
+        activation: Activation function. Default: "gelu".
+        vocabulary: Number of tokens. Default: 97.
+    """
     import transformers
 
     if family == "distilbert":
@@ -131,9 +167,12 @@ def huggingface(family, activation="gelu", vocabulary=97):
 
 
 def other_family(name, vocabulary, **changes):
-    """Return a small random model of `transformers` with a masked-LM head.
+    """Create a small random model of another family with a masked-LM head.
 
-    Electra, MPNet, DebertaV2 or ModernBert.
+    Args:
+        name: "Electra", "MPNet", "DebertaV2" or "ModernBert".
+        vocabulary: Number of tokens.
+        changes: Values that replace the defaults of the configuration.
     """
     import transformers
 
@@ -153,9 +192,13 @@ def other_family(name, vocabulary, **changes):
 
 
 def decoder_tokenizer(lines, begins=False):
-    """Return a small byte-level BPE tokenizer like a decoder's.
+    """Train a small byte-level BPE tokenizer, as decoders use it.
 
-    It has no mask, and at most a first token.
+    It has no mask token.
+
+    Args:
+        lines: List of sentences.
+        begins: Whether a special token is added at the start of a sentence. Default: False.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
@@ -174,7 +217,7 @@ def decoder_tokenizer(lines, begins=False):
 
 
 def decoder(family, vocabulary):
-    """Return a small random Qwen2 or Llama without its language-model head."""
+    """Create a small random Qwen2 or Llama without the language-model head."""
     import transformers
 
     config = getattr(transformers, f"{family}Config")(
@@ -185,9 +228,14 @@ def decoder(family, vocabulary):
 
 
 def write_decoder(folder, family, lines):
-    """Write a small random decoder to a folder.
+    """Write a small random decoder to a folder, and return the model.
 
-    Llama's tokenizer adds a first token.
+    Llama's tokenizer adds a special token at the start of a sentence.
+
+    Args:
+        folder: Existing folder.
+        family: "Qwen2" or "Llama".
+        lines: List of sentences on which the tokenizer is trained.
     """
     tokenizer = decoder_tokenizer(lines, begins=family == "Llama")
     model = decoder(family, tokenizer.get_vocab_size())

@@ -1,10 +1,18 @@
-"""A verb without the command line around it, so that tests see errors."""
+"""Run a verb without the command line, so that tests can catch errors."""
 
 from argparse import ArgumentParser
 
 
 def run(verb, *words):
-    """Run the module of a verb on some words; errors are raised here."""
+    """Run the module of a verb.
+
+    Args:
+        verb: Module, such as `replicse.cli.diagnose`.
+        words: Arguments of the command, as strings.
+
+    Raises:
+        BadInput: If the arguments or files are invalid. The command line would print it instead.
+    """
     parser = ArgumentParser()
     verb.add_arguments(parser)
     verb.run(parser.parse_args(words))

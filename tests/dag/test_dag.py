@@ -1,6 +1,6 @@
-"""The DAG by dry runs: job counts, single items and errors.
+"""Dry runs of the DAG: job counts, single items and errors.
 
-Tests that run for minutes are in tests/e2e.
+Tests that take minutes are in tests/e2e.
 """
 
 import re
@@ -13,13 +13,13 @@ from replicse.compile.compiler import compile_study
 from replicse.compile.jobs import list_jobs
 from replicse.spec.config import read_config
 
-# One study of a table and a figure, compiled once for all tests of its parts.
+# A study of a table and a figure, compiled once for all tests of its parts.
 WORDS = ("-n", "--config", "seeds=[0]", "papers={simcse: [figure2, table3]}")
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """Copy the checkout without results, for tests that only plan."""
+    """Copy the checkout without results, for tests without jobs."""
     return copied(tmp_path_factory.mktemp("checkout"))
 
 
@@ -44,9 +44,9 @@ def test_a_dry_run_plans_each_shared_run_once(reduced):
 
 
 def test_an_item_alone_brings_in_only_what_it_needs(checkout):
-    """Check an item by its usual name.
+    """A single item only plans the jobs that it needs.
 
-    `snakemake simcse/table3` once ended in a bare MissingRuleException.
+    The target `simcse/table3` once ended in a bare MissingRuleException.
     """
     done = snakemake(checkout, *WORDS, "--", "simcse/figure2")
     assert done.returncode == 0, done.stderr
@@ -58,7 +58,7 @@ def test_an_item_alone_brings_in_only_what_it_needs(checkout):
 
 
 def test_the_key_of_a_paper_is_a_target(checkout):
-    """Use a paper's key as a target.
+    """The key of a paper is a target of Snakemake.
 
     It once ended in MissingRuleException.
     """
@@ -78,7 +78,7 @@ def test_as_a_module_it_leaves_the_other_workflow_its_target(checkout):
 
 
 def test_jobs_and_rules_name_the_same_files(reduced):
-    """Compare the paths in the rules with those of compile/jobs.py."""
+    """The rules use the same paths as compile/jobs.py."""
     rules = re.findall(r"    input: (.*)\n    output: (.*)\n    log: (\S+)", reduced)
     ruled = {tuple(outputs.split(", ")): (inputs.split(", "), log) for inputs, outputs, log in rules}
     config = read_config([ROOT / "config.yaml", ROOT / "tests/e2e/reduced.yaml"])
@@ -95,9 +95,9 @@ def test_jobs_and_rules_name_the_same_files(reduced):
 
 
 def test_nothing_of_snakemake_is_private_but_one_guarded_place():
-    """Use no private part of Snakemake outside one guarded place.
+    """Only one guarded place should use private parts of Snakemake.
 
-    Undocumented parts may change with any release.
+    Undocumented parts can change with any release.
     """
     private = re.compile(
         r"workflow\.(?!is_main_process|is_rule|local_exec|current_basedir)\w+|snakemake\.(?!utils|exceptions)\w+|sys\.argv"

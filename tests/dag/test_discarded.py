@@ -1,4 +1,4 @@
-"""Weights of a search are removed after evaluation, without retraining."""
+"""Weights of a search are removed after evaluation; no run is repeated."""
 
 import json
 import os
@@ -21,9 +21,9 @@ CHECKPOINTS = ("best/model.safetensors", "last/model.safetensors")
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Create a finished study of a search at a scale that removes weights.
+    """Create a finished study of a search, at a scale that removes weights.
 
-    Its files are empty.
+    The files of the study are empty.
     """
     folder = copied(tmp_path)
     scale = folder / "workflow/scales/micro.yaml"
@@ -70,7 +70,7 @@ def test_searched_weights_are_removed_and_nothing_runs_again(study):
     job = list_jobs(study)["train", run]
     assert job.done and JobStates(study).state(job.outputs[0]) == "waiting"
     assert not JobStates(study).begun
-    # A lost evaluation is computed again, which trains its run again.
+    # A lost evaluation is computed again, so the run must be trained again, too.
     Path(discarded[run][0]).unlink()
     found = jobs(snakemake(Path(), "-n").stdout)
     assert (found["train"], found["discard"]) == (1, 1)

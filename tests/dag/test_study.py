@@ -1,6 +1,6 @@
-"""A small real study: two rows of one table, from nothing to the report.
+"""A small real study: two rows of a table, run up to the report.
 
-It runs twice; the second run has nothing to do.
+It is run twice; the second run does nothing.
 """
 
 import csv
@@ -22,7 +22,7 @@ from replicse import load
 def study(tmp_path_factory):
     """Run a study of two rows of SimCSE's Table 3; return the folder.
 
-    It also has a table of the user's datasets.
+    The study also contains a table of the user's datasets.
     """
     folder = small_study.checkout(tmp_path_factory.mktemp("study"))
     shutil.copytree(ROOT / "tests" / "papers" / "sets", folder / "workflow" / "papers" / "sets")
@@ -81,7 +81,10 @@ def planned_jobs(study):
 
 
 def test_changes_are_seen_without_snakemakes_metadata_and_after_a_copy(study, monkeypatch, caplog):
-    """Copy results without dates and hidden folder: they stay up to date."""
+    """Results stay up to date without dates and Snakemake's metadata.
+
+    The results are copied without dates, and without the hidden folder.
+    """
     (study / ".snakemake").rename(study / "kept")
     (study / "results").rename(study / "original")
     shutil.copytree(study / "original", study / "results", copy_function=shutil.copyfile)

@@ -1,4 +1,4 @@
-"""`replicse benchmark`: measurements, their files, and use in `plan`."""
+"""`replicse benchmark`: measurements, files, and how `plan` uses them."""
 
 import json
 
@@ -36,9 +36,9 @@ def test_a_cpu_gets_as_many_rows_as_its_memory_holds(tmp_path):
 
 
 def test_steps_are_timed_between_two_synchronisations(tmp_path):
-    """Time steps between two synchronisations.
+    """The timer should wait for the GPU only before and after all steps.
 
-    Waiting for a GPU at each step took part of the measured time.
+    Waiting at each step once took part of the measured time.
     """
     parts = {"init": {"hub": "a"}, "corpus": {}, "objective": [{"term": "infonce"}], "precision": "fp16"}
     run = Run.of({**parts, "views": [{"column": "text"}] * 2, "optimisation": {"batch_size": 4}}, "here")

@@ -1,6 +1,6 @@
 """The device rehearsal: every row at a tiny size on a CPU.
 
-Each of its checks fails if the mistake that it looks for is present.
+Each check should fail if the mistake that it looks for is present.
 """
 
 import sys
@@ -26,7 +26,7 @@ from replicse.registry.terms import Term
 from replicse.training.parts import Parts
 from replicse.training.state import RunState
 
-# Speeds of a tiny encoder on a busy machine are not judged here.
+# The speed of a tiny encoder on a busy machine is not judged here.
 SPEED = (
     "rows a second / sentence-transformers",
     "model-flops utilisation",
@@ -109,7 +109,7 @@ def test_a_gpu_trains_in_fp16_with_loss_scaling_and_gradients_that_stay_scaled_a
         rows = list(checks.loss_scaling())
         assert [row.verdict for row in rows] == ["ok", "ok"]
         assert rows[0].numbers["value"] > 1e-5, "fp16 rounds"
-        # Gradients that are never divided by the scale are large, and clipped with it.
+        # If gradients are not divided by the scale, they are large, and are clipped with the scale.
         monkeypatch.setattr(torch.amp.GradScaler, "unscale_", lambda *_: None)
         assert next(iter(checks.loss_scaling())).verdict == "outside"
 
@@ -118,7 +118,7 @@ def test_a_step_on_a_gpu_is_the_step_of_the_cpu_and_a_gpu_that_rounds_is_outside
     trained_on_cpu = DeviceChecks(tmp_path / "cpu", CPU).train_small(Parts())
     with pretended_gpu():
         checks = DeviceChecks(tmp_path, torch.device("cuda"))
-        # The optimiser of a real CPU does not work next to a simulated GPU.
+        # The optimiser of a real CPU cannot be used next to a simulated GPU.
         checks.trained_on_cpu = trained_on_cpu
         assert checks.other_device().verdict == "ok"
         train = checks.train_small

@@ -1,6 +1,6 @@
-"""Commands of README and documentation, run in a bare clone.
+"""Run the commands of README and documentation in a bare clone.
 
-Each prints the output that is shown below it.
+The output of each command equals the output shown below it.
 """
 
 import doctest
@@ -19,19 +19,20 @@ pytestmark = pytest.mark.usefixtures("papers_read_once")
 __all__ = ["papers_read_once"]
 
 COMMAND = re.compile(r"^    (.*\breplicse [a-z].*)$|`(replicse [a-z][^`]*)`", re.MULTILINE)
-# Placeholders for something of the reader, such as NAME, FILE.yaml, mine/table5 or ./profile.
+# Placeholders for the reader's names, such as NAME, FILE.yaml, mine/table5 or ./profile.
 PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(\.yaml|\.zip)?|<.*>|(mine|my-|\./).*")
-# Verbs that need a network, a GPU, an encoder, the user's results or an empty folder; `validate` and `report` take
-# seconds and have tests of their own.
+# Verbs that need a network, a GPU, an encoder, the user's results or an empty folder. `validate` and `report`
+# take seconds and have separate tests.
 NOT_HERE = {"fetch", "benchmark", "keep", "compare", "train", "init", "validate", "report"}
-# Commands that fail in a bare clone because files are missing, and their exit codes.
+# Commands that fail in a bare clone because of missing files, and their exit codes.
 LACKING = {"doctor": 1, "run --study reference": 2}
 
 
 def commands():
-    """Return the commands of README and documentation, each once.
+    """Return the commands of README and documentation, without duplicates.
 
-    Commands are lists of words, without environment settings.
+    Returns:
+        List of tuples of words, without environment variables and `replicse`.
     """
     texts = [(ROOT / "README.md").read_text(encoding="utf-8")]
     texts += [file.read_text(encoding="utf-8") for file in sorted((ROOT / "docs").glob("*.md"))]
@@ -45,24 +46,24 @@ def commands():
 def runs_here(words):
     """Return whether a command only needs the checkout.
 
-    `run` does, if it stops before Snakemake.
+    `run` can be tested, because the tests replace Snakemake.
     """
     return words[0] not in NOT_HERE and not any(PLACEHOLDER.fullmatch(word) for word in words)
 
 
 def lacking(words):
-    """Return the exit code of a command that a bare clone cannot run, or None.
+    """Return the exit code of a command that a bare clone cannot run.
 
-    None means that the clone has everything that the command names.
+    Returns None if the clone has all files that the command needs.
     """
-    if "gpu-box" in words:  # a profile that is refused without a GPU
+    if "gpu-box" in words:  # a profile that is refused if there is no GPU
         return 2
     return LACKING.get(words[0], LACKING.get(" ".join(words)))
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """Copy the parts of a clone that verbs read."""
+    """Copy the parts of a clone needed by verbs."""
     folder = tmp_path_factory.mktemp("clone")
     for name in ("config", "workflow", "reports/studies", "figures/studies"):
         shutil.copytree(ROOT / name, folder / name)
@@ -72,9 +73,9 @@ def clone(tmp_path_factory):
 
 @pytest.mark.parametrize("words", list(filter(runs_here, commands())), ids=" ".join)
 def test_every_printed_command_runs_in_a_bare_clone(clone, monkeypatch, words):
-    """Run every documented command in a bare clone.
+    """Every documented command should run in a bare clone.
 
-    `replicse why CELL --scale compact` once ended in "reproduced nothing yet" there.
+    `replicse why CELL --scale compact` once failed with "reproduced nothing yet".
     """
     monkeypatch.chdir(clone)
     monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
@@ -91,9 +92,9 @@ def test_the_commands_are_found_and_few_are_left_out():
 
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
 def test_the_numbers_shown_below_a_command_are_its_output(clone, monkeypatch, capsys, name):
-    """Compare numbers below a command with its output.
+    """The numbers below a documented command should be in the output.
 
-    The rows once ended in a symbol that was no longer in the output.
+    The rows in the documentation once ended in a symbol that the output no longer had.
     """
     monkeypatch.chdir(clone)
     monkeypatch.setenv("COLUMNS", "80")
@@ -109,9 +110,9 @@ def test_the_numbers_shown_below_a_command_are_its_output(clone, monkeypatch, ca
 
 
 def test_the_python_of_the_readme_prints_what_is_shown(clone, monkeypatch):
-    """Run the README's Python up to the evaluation.
+    """The README's Python code should print the output shown there.
 
-    The evaluation needs an encoder and SentEval.
+    Only the code before the evaluation is run, because an evaluation needs an encoder and SentEval.
     """
     monkeypatch.chdir(clone)
     examples = doctest.DocTestParser().get_examples((ROOT / "README.md").read_text(encoding="utf-8"))

@@ -50,9 +50,9 @@ def test_the_site_holds_no_code(site):
 
 
 def test_no_id_of_a_page_stops_the_scripts_of_the_theme(site):
-    """Check that ids are valid selectors for Bootstrap.
+    """Ids of headings should be valid selectors.
 
-    It looks up each heading by a selector, and `#1-install` is not valid.
+    Bootstrap uses a selector to find each heading, and an id such as `1-install` is not valid in a selector.
     """
     pages = [*site.glob("*.html"), *site.glob("studies/*.html")]
     ids = {page.name: re.findall(r'<h\d id="(\d[^"]*)"', page.read_text(encoding="utf-8")) for page in pages}
@@ -70,7 +70,7 @@ def test_the_reports_of_the_site_link_to_files_that_are_there(site):
 @pytest.mark.parametrize("name", ["index", "causes", "cli", "api", "studies/compact"])
 def test_no_page_of_the_site_has_a_serious_fault_of_accessibility(site, name, mode):
     text = (site / f"{name}.html").read_text(encoding="utf-8")
-    # After the theme has set its colours; a transition would be measured half-way.
+    # Without transitions; otherwise half-way colours of the theme would be measured.
     still = "<style>* { transition: none !important; }</style>"
     script = f"""{still}<script>document.documentElement.dataset.bsTheme = "{mode}";</script>{faults()}"""
     file = (site / name).with_name(f"{mode}.html")

@@ -1,4 +1,4 @@
-"""The committed example notebook on the results of a study."""
+"""Run the committed example notebook on the results of a study."""
 
 import nbformat
 import pytest
@@ -10,9 +10,10 @@ NOTEBOOK = ROOT / "examples" / "results.ipynb"
 
 @pytest.fixture
 def execute(monkeypatch, tmp_path_factory):
-    """Return a function that runs the example notebook, and returns it.
+    """Return a function that runs the example notebook.
 
-    It runs on a folder or by itself; the returned notebook has its outputs.
+    The function returns the notebook with outputs. The argument is a results folder. Default: the notebook's
+    default.
     """
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
@@ -33,7 +34,7 @@ def execute(monkeypatch, tmp_path_factory):
 
 
 def shown(notebook):
-    """Return the text output of a notebook, and its number of pictures."""
+    """Return the text outputs of a notebook as a list, and the picture count."""
     outputs = [
         output["data"] for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output
     ]

@@ -1,4 +1,4 @@
-"""The committed studies: the commands on their pages, and their sources."""
+"""The committed studies: commands on the pages, and sources of the pages."""
 
 import html
 import json
@@ -24,7 +24,7 @@ from replicse.spec import papers
 
 WORKFLOW = ROOT / "workflow"
 FOLDERS = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir() if folder.is_dir())
-# The record has no runs here, so its pages have no commands.
+# The record contains no runs of this package, so the pages have no commands.
 STUDIES = [name for name in FOLDERS if name != RECORD]
 COMMAND = re.compile(r'<code class="run">(.*?)</code>')
 STORY = re.compile(r"<b>why</b><span>(.*?)</span>")
@@ -33,7 +33,7 @@ ANOTHER = "run by another version"
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """Create a bare clone in which a study can be written again."""
+    """Create a bare clone in which the pages of a study can be written again."""
     folder = tmp_path_factory.mktemp("clone")
     for name in ("reports/studies", "figures/studies"):
         shutil.copytree(ROOT / name, folder / name)
@@ -43,7 +43,7 @@ def clone(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=STUDIES)
 def pages(request, clone):
-    """Rebuild a committed study; return its name and its papers' HTML pages."""
+    """Write a committed study again; yield the name and the HTML pages."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(clone)
         for reader, once in READ_ONCE.items():
@@ -60,12 +60,12 @@ def written_again(patch, name):
 
 
 def printed(pages, pattern):
-    """Return every command on some pages, split into words like a shell."""
+    """Return the commands on some pages, as lists of words."""
     return [shlex.split(html.unescape(found)) for text in pages.values() for found in pattern.findall(text)]
 
 
 def runs_shown(name):
-    """Return the runs of the cells of each item, according to cells.csv."""
+    """Return the runs of each item according to cells.csv, as a dict of sets."""
     shown = {item: set() for item in read_json(f"reports/studies/{name}/record.json")["items"]}
     for row in read_rows(Path(f"reports/studies/{name}/cells.csv")):
         shown[f"{row['paper']}/{row['item']}"] |= set(filter(None, [row["run"]]))
@@ -73,9 +73,9 @@ def runs_shown(name):
 
 
 def plan_of_command(words):
-    """Return the item that a documented command runs, and its plan.
+    """Return the item of a documented `replicse run`, and the compiled study.
 
-    The words are parsed like `replicse run` does in this folder.
+    The words are parsed as `replicse run` would in this folder.
     """
     assert words[:2] == ["replicse", "run"]
     parser = ArgumentParser()
@@ -87,9 +87,9 @@ def plan_of_command(words):
 
 
 def test_each_printed_command_plans_the_runs_that_the_page_shows(pages):
-    """Compare the runs of each documented command with its page.
+    """Each command plans exactly the runs that are shown on the page.
 
-    Copied from the compact page, a command once planned 105 runs in fp32, but the page shows 9 in bf16.
+    A command copied from the compact page once planned 105 runs in fp32, but the page shows 9 runs in bf16.
     """
     name, texts = pages
     shown, planned = runs_shown(name), {}

@@ -1,6 +1,6 @@
-"""Read-only commands on a committed study of synthetic scores.
+"""Verbs that only read files, on a committed study of synthetic scores.
 
-Tests their output, and the config that they use.
+Tests the output, and which config is used.
 """
 
 import json
@@ -86,9 +86,9 @@ def test_a_committed_cell_has_its_committed_values(kept, capsys):
 
 
 def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, caplog):
-    """Show items with the config of their run.
+    """Items are shown with the config of their run.
 
-    After `replicse run simcse/table3 --config FILE`, `show --scale` once reported that nothing was evaluated.
+    After `replicse run simcse/table3 --config FILE`, `show --scale` once printed that nothing was evaluated.
     """
     config = kept.config.model_copy(update={"seeds": (0,)})
     plan = compile_study(config.plain(), ROOT / "workflow")

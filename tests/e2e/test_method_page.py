@@ -1,4 +1,4 @@
-"""The page "A method in twenty lines": its files and recipes are run."""
+"""Run the files and recipes of the page "A method in twenty lines"."""
 
 import re
 from pathlib import Path
@@ -36,6 +36,6 @@ def test_each_method_is_twenty_lines_and_trains_another_encoder(code, recipe):
         use_plugins([])
 
 
-# The settings that the method replaces.
+# The settings that are replaced by the method.
 PLAIN = {"objective": [{"term": "infonce"}], "order": "shuffled", "head": "mlp"}
 PLAIN["pooling"] = {"train": "cls-head", "test": "cls"}

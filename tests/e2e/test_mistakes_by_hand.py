@@ -1,6 +1,6 @@
 """Planted mistakes from mistakes.yaml, in `plan` and in `validate`.
 
-If the plan of an item reports the mistake, the test uses that plan.
+If the plan of an item reports a mistake, only this item is planned, which is faster.
 """
 
 import pytest

@@ -1,6 +1,6 @@
-"""A user's scale beside the packaged scales.
+"""A user's scale is added to the packaged scales.
 
-All scales are planned; a name that only one scale defines is not a mistake.
+All scales are planned. A name that only a single scale defines is not a mistake.
 """
 
 import json
@@ -19,9 +19,10 @@ __all__ = ["papers_read_once"]
 def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_needed(
     workspace, capsys, monkeypatch
 ):
-    """Require a backbone's folder only at the scale that defines it.
+    """A backbone is only required at the scale that defines it.
 
-    validate once stopped at the first packaged scale; an absent folder was reported by a job, and its cost was `?`.
+    `validate` once stopped at the first packaged scale. A missing folder was only reported by a job, and the
+    cost was `?`.
     """
     for folder in ("scales", "given/models/mine"):
         (workspace / folder).mkdir(parents=True)

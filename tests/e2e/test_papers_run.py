@@ -1,6 +1,6 @@
-"""Papers of tests/papers, run at micro in one study.
+"""Run papers of tests/papers at scale micro in a single study.
 
-They have plug-ins, the user's ELECTRA, and a template for each view.
+The papers use plug-ins, the user's ELECTRA, and a template for each view.
 """
 
 import json
@@ -55,7 +55,11 @@ def study(tmp_path_factory):
 
 
 def numbers(study, paper):
-    """Return a paper's numbers by item, row and column."""
+    """Load a paper's numbers.
+
+    Returns:
+        Dict from (item, row, column) to a score.
+    """
     tables = (study / RESULTS / "tables" / paper).glob("*.csv")
     found = {
         (table.stem, cell["row"], cell["column"]): float(cell["reproduced"])
@@ -82,7 +86,7 @@ def test_a_paper_with_plugins_names_them_in_its_records(study, paper):
 
 
 def evaluations(study, paper):
-    """Return the evaluations of the cells of a paper's items."""
+    """Load the evaluations of all encoders of a paper as a list of dicts."""
     items = [json.loads(file.read_text()) for file in (study / RESULTS / "items" / paper).glob("*.json")]
     encoders = {name for item in items for cell in item["cells"] for name in cell["encoders"]}
     return [json.loads((study / RESULTS / "encoders" / name / "fast.json").read_text()) for name in encoders]

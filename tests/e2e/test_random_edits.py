@@ -1,6 +1,6 @@
-"""Random edits, losses and interruptions end with a fresh study's results.
+"""Random edits, losses and interruptions do not change the results.
 
-Each job is replaced by a hash of everything that it reads, so that a job that was not run again is detected.
+Each job is replaced by a hash of all inputs, so the test detects if a job should have been run again.
 REPLICSE_EDIT_ORDERS sets the number of random orders.
 """
 
@@ -18,7 +18,7 @@ EDITS = 8
 CONFIG = "data={source: local, root: placed}"
 WORDS = ("--rerun-triggers", "mtime", "--config", "seeds=[0]", "papers={simcse: [table3]}", CONFIG)
 WORDS = (*WORDS, "rows={simcse/table3: [p0.0, p0.1]}")
-# A line of each module; changing it changes the output of these stages' jobs.
+# A line of each module, and the stages whose output depends on the line.
 CODE = {
     "training/loop.py": ("train",),
     "data/store.py": ("store",),
@@ -65,7 +65,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "job":
         run(sys.argv[2])
 """
-# All jobs of the specifications, run without Snakemake.
+# Run all jobs of the specifications without Snakemake.
 FRESH = """
 import json
 import sys
@@ -95,7 +95,12 @@ while waiting:
 
 
 class Workspace:
-    """A copy of the checkout whose files are edited at random."""
+    """A copy of the checkout whose files are edited at random.
+
+    Args:
+        folder: Folder of the copy.
+        seed: Seed of the random edits.
+    """
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.random = copied(folder), random.Random(seed)
@@ -115,7 +120,7 @@ class Workspace:
         self.history.append(f"{chosen.__name__} {chosen() or ''}")
 
     def toggle(self, file: str, before: str, after: str) -> None:
-        """Edit a file, or revert the edit."""
+        """Edit a file, or revert the edit if the file has been edited before."""
         path = self.folder / file
         text = path.read_text()
         assert before in text or after in text
@@ -184,7 +189,7 @@ class Workspace:
         snakemake(self.folder, "--keep-going", "--rerun-incomplete", *WORDS, env=environment)
 
     def results(self) -> dict[str, str]:
-        """Return the content of all results, except specifications and copies."""
+        """Return the content of all results by path, except specifications."""
         found = {}
         for name in ("results", "figures", "reports"):
             for file in (self.folder / name).rglob("*.*"):
@@ -214,7 +219,7 @@ def test_after_edits_in_any_order_a_study_equals_a_fresh_one(tmp_path, seed):
     assert fresh.returncode == 0, fresh.stderr
     expected = workspace.results()
     assert len(expected) > 20
-    # Files that nothing needs any more are not computed again.
+    # Files that are no longer needed are not computed again.
     lost = expected.keys() - edited.keys()
     assert lost <= workspace.deleted, workspace.history
     for name in expected.keys() - lost:

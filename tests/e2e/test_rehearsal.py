@@ -1,8 +1,9 @@
 """A rehearsal of the paper scale, from empty caches to verdicts.
 
-Everything is small and every step is real: the commits are looked up on a hub on this machine, and the files that the
-items need are fetched (the hub fails in the middle once). The study then runs without network: bf16 under autocast,
-three seeds, intervals, verdicts, claims, adjudication shares, a released checkpoint beside the retrained one.
+Everything is small, but no step is left out. `fetch` looks up the commits on a local hub and downloads the
+files that the items need; the hub fails once in the middle. Then the study runs without network: bf16 under
+autocast, three seeds, intervals, verdicts, claims, adjudication shares, and a released checkpoint next to the
+retrained one.
 """
 
 import io
@@ -39,7 +40,7 @@ configs:
   - {split: test, path: plain_text/test-*}
 ---
 """
-# No part of a study may use the network: Python imports this first.
+# No part of a study may use the network, so Python should import this first.
 NO_NETWORK = """\
 import socket
 
@@ -54,7 +55,7 @@ socket.socket.connect = connect
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """Return the embedded world: data in the layout of the real datasets."""
+    """Create the embedded data in the layout of the real datasets."""
     root = tmp_path_factory.mktemp("world")
     write_world(root)
     return root
@@ -62,9 +63,9 @@ def world(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hub(world, tmp_path_factory):
-    """Start a hub with the generated data, and two tiny encoders.
+    """Create a local hub with the generated datasets and two tiny encoders.
 
-    The datasets have the names of the real ones.
+    The datasets have the names of the real datasets.
     """
     fake, folder = FakeHub(), tmp_path_factory.mktemp("hub")
     archive = io.BytesIO()
@@ -101,9 +102,9 @@ def parquet(rows, folder):
 
 
 def encoder(world, folder, seed):
-    """Return the files of a tiny BERT, in the current or an older format.
+    """Return the files of a tiny BERT by name.
 
-    The first encoder has safetensors and tokenizer.json, the second has not.
+    Only the first encoder has safetensors and tokenizer.json; the second has older formats.
     """
     import torch
     import transformers
@@ -130,7 +131,7 @@ def encoder(world, folder, seed):
 
 @pytest.fixture(scope="module")
 def study(world, hub, tmp_path_factory):
-    """Create a study's folder at a smaller copy of the scale `paper`."""
+    """Create the folder of a study, at a smaller copy of scale paper."""
     folder = copied(tmp_path_factory.mktemp("rehearsal"))
     scales = folder / "workflow" / "scales"
     scale = yaml.safe_load((scales / "paper.yaml").read_text())
@@ -145,12 +146,12 @@ def study(world, hub, tmp_path_factory):
     scale["corpora"]["wiki"]["rows"] = len(wiki)
     scale["corpora"]["nli-sentences"] |= {"rows": 4800}
     (scales / "rehearsal.yaml").write_text(yaml.safe_dump(scale), encoding="utf-8")
-    # The sizes of the generated datasets differ from the real ones.
+    # The generated datasets are smaller than the real datasets.
     datasets = yaml.safe_load((folder / "workflow" / "datasets.yaml").read_text())
     rows = {name: entry["rows"] for name, entry in recorded_sets(world, {}).items()}
     sizes = {name: parts if len(parts) > 1 else sum(parts.values()) for name, parts in rows.items()}
     (folder / "workflow" / "datasets.yaml").write_text(yaml.safe_dump(datasets | {"sizes": sizes}))
-    # One variant is enough, and this one needs no further training.
+    # A single variant is enough, and this variant needs no further training.
     protocols = folder / "workflow" / "papers" / "repro" / "protocols.yaml"
     kept = [one for one in yaml.safe_load(protocols.read_text()) if one["id"] == VARIANT]
     protocols.write_text(yaml.safe_dump(kept), encoding="utf-8")
@@ -162,7 +163,7 @@ def study(world, hub, tmp_path_factory):
 
 
 def run(folder, *words, **environment):
-    """Run a command in a study's folder with separate caches."""
+    """Run a command in the folder of a study, with separate caches."""
     left_out = re.compile("(?i)proxy|^HF_|^REPLICSE_DATA$|^TRANSFORMERS_OFFLINE$")
     kept = {name: value for name, value in os.environ.items() if not left_out.search(name)}
     own = {
@@ -180,7 +181,8 @@ def run(folder, *words, **environment):
 def fetched(study, hub):
     """Run `fetch --pin` and `fetch`; the hub fails once in the middle.
 
-    Returns the failed and the repeated `fetch`.
+    Returns:
+        The result of the failed `fetch` and of the repeated `fetch`.
     """
     replicse = (sys.executable, "-m", "replicse")
     (study / "workflow" / "hub.lock.yaml").write_text("models: {}\n")
@@ -205,7 +207,7 @@ def test_fetch_goes_on_after_the_hub_was_gone(fetched):
 
 @pytest.fixture(scope="module")
 def finished(study, fetched):
-    """Run the study without network, up to its report."""
+    """Run the study without network, including the report."""
     (study / "src" / "sitecustomize.py").write_text(NO_NETWORK)
     snakemake = Path(sys.executable).with_name("snakemake")
     done = run(study, str(snakemake), "--cores", "2", "--show-failed-logs", HF_HUB_OFFLINE="1")

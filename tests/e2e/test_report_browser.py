@@ -1,4 +1,4 @@
-"""A report in a browser: panels by keyboard, copied commands, row filters.
+"""A report in a browser: keyboard, copied commands, and row filters.
 
 Also tests that axe-core finds no accessibility errors.
 """
@@ -46,7 +46,7 @@ def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
 
 
 def shown_pages():
-    """Return a page of each kind by name: the front page, a paper, an item."""
+    """Return a page of each kind as a dict: front page, paper, item."""
     items = [example.item("dropout"), example.item("augmentation"), example.item("trajectory")]
     items[0] = example.percentages(items[0])
     findings = [Headline("All cells.", "all of them", "counts"), Headline("Gaps.", "one", "adjudication")]
@@ -72,9 +72,10 @@ def shown_pages():
 @with_browser
 @pytest.mark.parametrize("name", ["report", "effects", "audit", "simcse"])
 def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
-    """Check pages in a frame of 390 pixels and a scroll bar.
+    """No page should scroll sideways on a telephone.
 
-    Chromium opens no window narrower than 500 pixels.
+    The page is shown in a frame of 390 pixels with a scroll bar, because Chromium's windows are at least 500
+    pixels wide.
     """
     inner = tmp_path / "inner.html"
     inner.write_text(shown_pages()[name], encoding="utf-8")
@@ -94,7 +95,7 @@ def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
 @pytest.mark.parametrize("name", ["report", "effects", "audit", "simcse", "table3"])
 def test_no_page_has_a_serious_fault_of_accessibility(name, dark, tmp_path):
     text = shown_pages()[name]
-    # The browser's preference depends on the desktop.
+    # The default colours of the browser depend on the desktop.
     text = text.replace("@media (prefers-color-scheme: dark)", "@media all" if dark else "@media not all")
     text = text.replace('content="light dark"', f'content="{"dark" if dark else "light"}"')
     file = tmp_path / f"{name}.html"

@@ -1,4 +1,4 @@
-"""Snakemake in practice: repeated runs, folder names, kills, profiles."""
+"""Snakemake in practice: repeated runs, folder names, kills and profiles."""
 
 import importlib.util
 import json
@@ -19,7 +19,7 @@ from replicse.cli.job_server import PRELOADED, THREADS
 from replicse.errors import BadInput
 from replicse.runtime.locks import free
 
-# Every job of a study writes its outputs, all empty, and the copy of its specification.
+# Every job of a study writes empty outputs and the copy of the specification.
 EMPTY = """
 import json
 import sys
@@ -42,9 +42,12 @@ WORDS = ("--config", "seeds=[0]", "papers={simcse: [table3, figure2]}")
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """Copy the checkout with a finished study; return folder and files.
+    """Copy the checkout, and add a finished study with empty files.
 
-    The files are empty; the corpus of the study is a file of the test.
+    The corpus of the study is a file written by the test.
+
+    Returns:
+        The folder, and a list of the files of the study.
     """
     folder = copied(tmp_path_factory.mktemp("finished"))
     scale = folder / "workflow/scales/micro.yaml"
@@ -63,7 +66,7 @@ def finished(tmp_path_factory):
 
 
 def asked_again(folder, *words):
-    """Return the job counts of a dry run of the finished study."""
+    """Return the job counts of a dry run of the finished study as a dict."""
     done = snakemake(folder, "-n", *WORDS, *words)
     assert done.returncode == 0, done.stderr
     return jobs(done.stdout)
@@ -77,9 +80,9 @@ READ = {
 
 
 def test_what_judges_runs_again_when_a_text_that_it_reads_changes(finished):
-    """Judge again if a text changes; tabulate only if a cell changes.
+    """Judging is repeated if a file changes; tables if a cell changes.
 
-    The specification of a table contains its cells, not the files.
+    The specification of a table contains the cells of the table, not the files.
     """
     folder, _ = finished
     for path in (folder / "workflow" / file for file in (*READ, "scales/micro.yaml")):
@@ -101,9 +104,10 @@ def test_what_judges_runs_again_when_a_text_that_it_reads_changes(finished):
 
 
 def test_a_lost_result_is_made_again_and_a_checkpoint_that_was_deleted_is_not_missed(finished):
-    """Recreate a lost result, and ignore a deleted checkpoint.
+    """A lost result is created again, but not a deleted checkpoint.
 
-    A user who deleted an evaluation because an error said so once got the answer that there was nothing to do.
+    If a user deleted an evaluation because an error suggested it, the next run once reported that there was
+    nothing to do.
     """
     folder, made = finished
     for name in ("runs", "stores"):
@@ -116,9 +120,9 @@ def test_a_lost_result_is_made_again_and_a_checkpoint_that_was_deleted_is_not_mi
 
 
 def test_a_checkout_may_stand_in_a_folder_of_any_name(checkout, tmp_path_factory):
-    """Run a study in a folder with special characters in its name.
+    """A study should run in a folder with special characters in the name.
 
-    A folder named `dol$(touch X)x` was once run as a command by the shell's prefix, and braces were wildcards.
+    The shell once executed a folder named `dol$(touch X)x`, and braces were wildcards.
     """
     folder = tmp_path_factory.mktemp("any") / """dol$(touch X)x `touch X` {run} it's "so" {{"""
     checkout.rename(folder)
@@ -144,9 +148,9 @@ def test_a_checkout_may_stand_in_a_folder_of_any_name(checkout, tmp_path_factory
 
 
 def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(checkout, tmp_path_factory):
-    """Refuse folders that the schedulers' executors cannot quote.
+    """A folder is refused if a scheduler's executor cannot quote it.
 
-    Slurm's executor once ran `touch X` when it submitted.
+    Slurm's executor once executed `touch X` when it submitted a job.
     """
     folder = tmp_path_factory.mktemp("any") / "dol$(touch X)x"
     checkout.rename(folder)
@@ -157,9 +161,9 @@ def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(check
 
 
 def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(checkout, tmp_path):
-    """Refuse a job with a missing package before any job starts.
+    """If a package is missing, the study should be refused before any job.
 
-    MTEB on its own data is an optional dependency.
+    MTEB on local data is an optional dependency.
     """
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / "sitecustomize.py").write_text('import sys\nsys.modules["mteb"] = None\n')
@@ -175,9 +179,10 @@ def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(check
 
 
 def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
-    """Start after a kill without unlocking, and recreate a lost file.
+    """After a kill, a study should start without unlocking.
 
-    After a kill every start once failed until a person unlocked; a deleted file of the generated data never came back.
+    Every start once failed until a user removed the lock. A deleted file of the generated data is created
+    again, too.
     """
     words = [str(SNAKEMAKE), "--cores", "1", "results/micro/data.json"]
     assert subprocess.run(words, cwd=checkout, capture_output=True, check=False).returncode == 0
@@ -221,9 +226,9 @@ def test_every_profile_plans(checkout, profile):
 
 
 def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_factory):
-    """Plan and run the papers of one workflow.
+    """`replicse run` and Snakemake should use the same workflow.
 
-    `replicse run` once planned the papers of --workflow, but Snakemake ran the papers of the folder.
+    `replicse run` once planned the papers of --workflow, but Snakemake ran the papers in the folder.
     """
     other = tmp_path_factory.mktemp("other") / "papers and scales"
     shutil.copytree(ROOT / "workflow", other)
@@ -236,9 +241,9 @@ def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_facto
 
 
 def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
-    """Use the job server like the command line.
+    """The job server should give the same results as the command line.
 
-    It must be safe to fork with all of its imports, otherwise there would be no server.
+    The server can only be forked if all imports are safe to fork.
     """
     assert "replicse.library.training" in PRELOADED
     environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}

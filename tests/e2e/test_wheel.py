@@ -1,6 +1,6 @@
 """The wheel in an environment without the checkout.
 
-A new workspace runs its own paper.
+A new workspace runs a paper that is not in the package.
 """
 
 import json
@@ -61,7 +61,8 @@ def test_the_wheel_is_whole(tmp_path):
     python = environment / "bin" / "python"
     library = next(environment.glob("lib/*/site-packages"))
     subprocess.run([*pip, "install", "--no-deps", "--target", library, wheel], check=True)
-    # Dependencies come from this environment, but not its editable installation, whose .pth file is not loaded.
+    # Dependencies are loaded from this environment, except the editable installation, whose .pth file is not
+    # used.
     (library / "needed.pth").write_text(sysconfig.get_path("purelib"))
     kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "REPLICSE_WORKFLOW")}
     workspace.mkdir()
@@ -85,7 +86,7 @@ def test_the_wheel_is_whole(tmp_path):
     assert f"{len(EXTENSIONS)} passed" in replicse(*words, start=("-m", "pytest"))
     table = write_paper(workspace / "papers" / "mine")
     assert "ok: 1 paper," in replicse("validate")
-    # The workspace's paper, and a row of two tables that uses the whole method in their papers' folders.
+    # The workspace's paper, and a row that uses the complete method of two papers.
     config = workspace / "config.yaml"
     config.write_text(config.read_text().replace("papers: all", STUDY))
     assert "reports/micro/report.html" in replicse("run", "--cores", "2")
@@ -94,7 +95,7 @@ def test_the_wheel_is_whole(tmp_path):
     assert "Nothing to be done" in replicse("run", "--dry-run")
     kept_table, kept_loss = table.read_text(), (workspace / "plugins" / "far_apart.py").read_text()
     table.write_text(kept_table + "One line more.\n")
-    # Only jobs that read the table; each of the three groups of suites is a job.
+    # Only jobs that use the table are run again; each of the three groups of suites is a job.
     assert "prepare 1, train 1, evaluate 3" in would_run()
     table.write_text(kept_table)
     loss = workspace / "plugins" / "far_apart.py"
@@ -111,7 +112,7 @@ def test_the_wheel_is_whole(tmp_path):
 
 
 def write_paper(folder):
-    """Add the workspace's parts to the skeleton's table; return the corpus."""
+    """Add a corpus and a dataset to the skeleton's table; return the corpus."""
     table = folder / "own.csv"
     lines = (f"The {word} of line {n}.\n" for n in range(99) for word in ("end", "cat"))
     table.write_text("".join(["sentence\n", *lines]))
@@ -132,10 +133,10 @@ def write_paper(folder):
 
 
 def assert_reported(workspace, replicse):
-    """Check the item, its story, the claims and the provenance."""
+    """Check the item, `why`, the claims and the provenance."""
     assert "76.25 → " in replicse("show", "mine/table1")
     cells = json.loads(replicse("show", "mine/table1", "--json"))["item"]["cells"]
-    # At scale paper, the recipe that it inherits from provides the spread that another paper published.
+    # At scale paper, the parent recipe has a standard deviation that another paper published.
     assert float(replicse(start=("-c", SPREAD))) > 0
     for column in ("direction", "rated"):
         values = [cell["reproduced"] for cell in cells if cell["column"] == column]

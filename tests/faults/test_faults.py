@@ -1,7 +1,7 @@
-"""Kills, full disks and a second study in the same folder.
+"""Kills, full disks and two studies in the same folder.
 
-The next invocation ends with equal results, or explains what to do. The random kills here are one in each of five
-stages; `benchmarks/kills.py` does any number of them, in every stage.
+The next start should end with equal results, or explain what to do. Here, each of five stages is killed once;
+`benchmarks/kills.py` does any number of random kills in all stages.
 """
 
 import csv
@@ -22,7 +22,7 @@ from random_kills import REFUSED, REMEDY, VICTIMS, Kills
 from snakemake_runs import ran, snakemake
 from submitted import Submitted
 
-# Jobs that write tables and pages are as short as those that judge.
+# Jobs that write tables and pages are as short as the jobs that judge.
 KILLED = ("prepare", "pre-train", "train", "evaluate", "judge")
 
 
@@ -39,9 +39,10 @@ def test_kills_at_random_moments_of_a_study_change_no_number(undisturbed, tmp_pa
 def test_snakemake_that_is_told_to_end_with_all_it_started_waits_until_a_training_has_saved_its_state(
     tmp_path,
 ):
-    """Terminate Snakemake and all its jobs; a training saves its state first.
+    """Snakemake should wait until an interrupted training has saved its state.
 
-    Slurm does so at the time limit. The training is paused for longer than a shell around it would live.
+    Slurm interrupts all processes of a job at the time limit. The training is suspended for longer than a
+    shell around it would live.
     """
     folder = small_study.checkout(tmp_path, pretraining=4000)
     log, state = (folder / place for place in ("logs/micro/train", "results/micro/state"))
@@ -63,7 +64,15 @@ def test_snakemake_that_is_told_to_end_with_all_it_started_waits_until_a_trainin
 
 @contextmanager
 def disk(folder, size):
-    """Mount a small file system as a folder's results."""
+    """Mount a small file system as the results of a folder.
+
+    Args:
+        folder: Folder of the study.
+        size: Size of the file system, such as "1m".
+
+    Yields:
+        A function that mounts it again with other options.
+    """
     home = folder / "results"
     home.mkdir()
     mounted = ran("mount", "-t", "tmpfs", "-o", f"size={size}", "none", home)
@@ -97,7 +106,7 @@ def test_a_study_goes_on_behind_a_full_and_a_read_only_disk(undisturbed, tmp_pat
 
 def test_of_two_studies_in_one_folder_one_runs_and_the_other_says_why_not(whole, undisturbed, tmp_path):
     folder = shutil.copytree(whole, tmp_path / "study")
-    # It evaluates again, so that the two studies overlap if they start together.
+    # The evaluations are removed, so that two studies overlap if they are started together.
     for place in ("results/micro/encoders", "results/micro/tables", "results/micro/items", "reports"):
         shutil.rmtree(folder / place)
     environment, piped = (
@@ -138,7 +147,8 @@ def test_a_broken_checkpoint_leaves_a_report_of_the_rest_and_the_next_run_is_who
     cells = json.loads((partly / "items/simcse/table3.json").read_text())["cells"]
     assert any("evaluate" in cell.get("reason", "") and told in cell["reason"] for cell in cells)
     weights.unlink()
-    # With a complete report, Snakemake checks no earlier files; without it and the table it needs the weights again.
+    # If the report exists, Snakemake does not check earlier files. Without the report and the table, it needs
+    # the weights again.
     table.unlink()
     (study / "reports/micro/report.html").unlink()
     assert snakemake(study).returncode == 0

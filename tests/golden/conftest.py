@@ -1,6 +1,6 @@
 """Golden files: rendered text, compared byte for byte.
 
-`pytest tests/golden --update-golden` accepts new text.
+`pytest tests/golden --update-golden` accepts the new text.
 """
 
 from pathlib import Path
@@ -18,12 +18,12 @@ FOLDER = Path(__file__).with_name("expected")
 
 @pytest.fixture(autouse=True)
 def _papers_read_once(papers_read_once):
-    """Load the repository's papers once, because most golden files use them."""
+    """Load the papers of the repository once, because most tests use them."""
 
 
 @pytest.fixture(autouse=True)
 def _no_shipped_record(monkeypatch):
-    """Use an empty record, so that new sources change no golden file."""
+    """Use an empty record, so that a new source changes no golden file."""
     monkeypatch.setattr(record_measurements, "load_record", lambda workflow: Record())
 
 
@@ -33,7 +33,10 @@ def pytest_addoption(parser):
 
 @pytest.fixture
 def golden(request):
-    """Compare a text with its golden file, or write it if the option is set."""
+    """Return a function that compares a text with a golden file.
+
+    If --update-golden is set, the function writes the file instead.
+    """
     update = request.config.getoption("--update-golden", default=False)
 
     def check(name, text):

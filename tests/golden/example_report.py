@@ -1,6 +1,6 @@
 """Invented results in the shapes of real tables.
 
-Every reproduced number and every judgement is invented.
+All reproduced numbers and all judgements are invented.
 """
 
 import random
@@ -20,16 +20,25 @@ from replicse.spec.printed import Reported, Spread
 
 FOLDER = Path(__file__).with_name("example")
 STUDY = read_yaml(Path(__file__).with_name("study.yaml"))
-# The items of a report, in the papers' order.
+# The items of a report, in the order of the papers.
 REPORTED = ("trajectory", "dropout", "sts", "scatter", "temperature", "retrieval", "augmentation")
 
 
 def judged(
     row, column, printed, values, *, metric="spearman", protocol="as-described", scale="paper", **facts
 ):
-    """Return a cell as plain data, judged like in production.
+    """Return a cell as a dict, judged as in production.
 
-    `facts` contains arguments of `judge`, then fields of the cell; `reported` extends the published number.
+    Args:
+        row: Id of the row.
+        column: Id of the column.
+        printed: Published number as a string, or None.
+        values: List of scores by seed.
+        metric: Metric of the cell. Default: "spearman".
+        protocol: Protocol of the cell. Default: "as-described".
+        scale: Scale of the study. Default: "paper".
+        facts: Arguments of `judge` and fields of the cell; `reported` is a dict of further fields of the
+            published number.
     """
     asked = {name: facts.pop(name) for name in ("failures", "why_not") if name in facts}
     if "prior" in facts:
@@ -62,7 +71,17 @@ def judged(
 
 
 def result(name, title, columns, rows, cells, *, scale="paper", **more):
-    """Return an item; columns and rows are (id, label) or dicts."""
+    """Return an item.
+
+    Args:
+        name: Id of the item, such as "simcse/table3".
+        title: Title of the table.
+        columns: List of (id, label), or of dicts.
+        rows: List of (id, label), or of dicts.
+        cells: List of dicts, for example from `judged`.
+        scale: Scale of the study. Default: "paper".
+        more: Further fields of the item.
+    """
     paper, _, short = name.partition("/")
     kind = "figure" if short.startswith("figure") else "table"
     document = {
@@ -90,16 +109,21 @@ _read = cache(read_yaml)
 
 
 def item(name, scale="paper"):
-    """Return the example in a file of the folder `example`, at a scale."""
+    """Load an example from the folder `example`.
+
+    Args:
+        name: Name of the file without suffix.
+        scale: Scale of the study. Default: "paper".
+    """
     document = _read(FOLDER / f"{name}.yaml")
     cells = [judged(**cell, scale=scale) if "printed" in cell else cell for cell in document["cells"]]
     return result(**{**document, "cells": cells}, scale=scale)
 
 
 def percentages(item):
-    """Return the dropout table with five seeds a cell, and a baseline.
+    """Return the dropout table as percentages of STS-B, with a baseline row.
 
-    The numbers are percentages of STS-B; other cells are left out.
+    Only cells with five seeds are kept.
     """
     cells = [
         cell.model_copy(update={"metric_path": "sts-dev/STS-B/all"})
@@ -110,12 +134,18 @@ def percentages(item):
 
 
 def plain(item):
-    """Return an example in the format of `tabulate`."""
+    """Return an item as a dict, in the format of `tabulate`."""
     return item.model_dump(mode="json", exclude_defaults=True, exclude={"effects", "verdicts"})
 
 
 def few_seeds(name, scale="compact", count=2):
-    """Return an example with two seeds in each cell."""
+    """Return an example with only some seeds in each cell.
+
+    Args:
+        name: Name of the example.
+        scale: Scale of the study. Default: "compact".
+        count: Number of seeds. Default: 2.
+    """
     whole = item(name, scale)
     cells = [
         cell.plain()
@@ -129,7 +159,7 @@ def few_seeds(name, scale="compact", count=2):
 
 
 def explained(row):
-    """Return an adjudicated cell from texts by field; other fields are empty."""
+    """Parse an adjudicated cell from a dict of strings."""
     numbers = [
         "gap", "noise", "described", "ours", "effect", "low", "high", "share", "share_low", "share_high",
     ]  # fmt: skip
@@ -139,22 +169,25 @@ def explained(row):
 
 
 def adjudicated(scale="paper"):
-    """Return cells of repro's Table 4 under variants, with invented effects.
+    """Load adjudicated cells of repro's Table 4, with invented effects.
 
-    They have the published numbers of both papers, and five seeds; at scale compact two seeds, so that effects have no
-    interval and no share.
+    The cells have the published numbers of both papers. At scale paper there are five seeds. At scale compact
+    there are only two seeds, so effects have no interval and no share.
+
+    Args:
+        scale: "paper" or "compact". Default: "paper".
     """
     file = FOLDER / ("adjudication-two-seeds.csv" if scale == "compact" else "adjudication.csv")
     return tuple(map(explained, read_rows(file)))
 
 
 def adjudication(scale="paper"):
-    """Return the page of these cells."""
+    """Return the adjudication page of these cells."""
     study = {**STUDY, "scale": scale, "comparable": scale == "paper"}
     judgements = Judgements(adjudication=adjudicated(scale))
     return adjudication_page(report(study, [item("adjudicated", scale)], judgements))
 
 
 def document(study, items, *drawn, **around):
-    """Return a document from a record, items, and other rendered parts."""
+    """Return a report from a study's facts, items, and other rendered parts."""
     return make_document(report(study, items), *drawn, around=Surroundings(**around))

@@ -1,4 +1,4 @@
-"""Variants that explain gaps, both synthetic (adjudicated.yaml), as text."""
+"""Which variants explain which gaps, as text; all numbers are synthetic."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ SHOWN = (
 def cell(case, name, protocol):
     """Return a cell with the values of a case.
 
-    It has encoders of its own, unless both sides are the same runs.
+    The encoders are named after the protocol, unless both sides of the case use the same runs.
     """
     values, own = case[name], "" if case.get("same") else protocol
     seeds = [None] if case.get("alone") and name == "base" else range(len(values))

@@ -1,6 +1,6 @@
 """The audit's rules on two small papers (audit.yaml), as text.
 
-Each case changes published numbers and shows the findings.
+Each case changes some published numbers and shows the findings.
 """
 
 import shutil
@@ -24,7 +24,7 @@ AS_AUDITED = {"scale": "paper", "papers": "all", "seeds": [0], "precision": "fp3
 
 @pytest.fixture(scope="module")
 def papers(tmp_path_factory):
-    """Return two papers without a mistake; `made` differs from `other`."""
+    """Load two papers without a mistake: `made` and `other`."""
     workflow = shutil.copytree(AUDITED, tmp_path_factory.mktemp("audited"), dirs_exist_ok=True)
     (workflow / "scales").symlink_to(WORKFLOW / "scales")
     shutil.copy(WORKFLOW / "datasets.yaml", workflow)
@@ -32,7 +32,13 @@ def papers(tmp_path_factory):
 
 
 def findings_where(papers, changes, **fields):
-    """Return as text the findings if `made` has other numbers and fields."""
+    """Return the findings as text if paper `made` has other numbers.
+
+    Args:
+        papers: The workflow folder and the loaded papers.
+        changes: Dict from "item/row/column" to a new number, or to a dict of changed fields.
+        fields: Changed fields of the paper; `said` is a dict of additional reported numbers.
+    """
     workflow, loaded = papers
     made = loaded["made"]
     reported = dict(made.reported)

@@ -12,7 +12,7 @@ CASES = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encodin
 
 
 def reading(told):
-    """Return a reading of a cell from its values by seed, or its fields."""
+    """Create the reading of a cell from a list of values or a dict of fields."""
     fields = told if isinstance(told, dict) else {"values": told}
     return Reading(**{name: tuple(each) if isinstance(each, list) else each for name, each in fields.items()})
 

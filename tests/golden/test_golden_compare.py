@@ -1,6 +1,6 @@
-"""`replicse compare` of two results folders (compare.yaml).
+"""`replicse compare` on two results folders (compare.yaml).
 
-The cells are synthetic, and have every state.
+The cells are synthetic and include every state.
 """
 
 import json
@@ -17,7 +17,7 @@ CELLS = yaml.safe_load(Path(__file__).with_name("compare.yaml").read_text(encodi
 
 
 def rows(row, values, **more):
-    """Return the tidy rows of a cell: a value per seed, each of another run."""
+    """Return a cell's tidy rows: a value for each seed, from separate runs."""
     return [
         {
             "paper": "made", "item": "table1", "row": row, "column": "a", "protocol": "as-described",

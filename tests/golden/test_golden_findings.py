@@ -1,6 +1,6 @@
 """The first sentences of a report, from synthetic data.
 
-Each has its numbers, its scale and a link.
+Each sentence has numbers, a scale and a link.
 """
 
 from dataclasses import replace
@@ -21,9 +21,14 @@ PATH = "sts-dev/STS-B/all"
 
 
 def ablation(rows, crossed=(), name="simcse/table3", scale="compact", path=PATH):
-    """Return a table from (id, label, reported, values).
+    """Return a table whose first row is the baseline.
 
-    The first row is the baseline.
+    Args:
+        rows: List of (id, label, reported number, scores by seed).
+        crossed: Ids of rows that are also run on the backbones of the other seeds. Default: no rows.
+        name: Id of the item. Default: "simcse/table3".
+        scale: Scale of the study. Default: "compact".
+        path: Metric path. Default: `PATH`.
     """
     cells = []
     for row, _, printed, values in rows:
@@ -50,7 +55,7 @@ DROPOUT = [
 
 CLAIM = JudgedClaim("simcse/c", "All are lower.", "Table 3", (), "supported", "", "not run", 0, None, 0)
 UNDECIDED = [DROPOUT[0], ("p0.2", "p = 0.2", "80.5", [64.5, 62.0, 66.5])]
-# Papers without certain findings are not counted.
+# A paper is only counted if at least one finding is certain.
 AUDIT = [
     Finding(paper, "rule", "Table 1", (), "1", "2", certainty)
     for certainty, papers in {
@@ -63,7 +68,7 @@ SECONDS = seconds_by_part({"infonce-s0-1": 3.0, "infonce-s0-2": 2.0, "mlm-s0-3":
 
 
 def many():
-    """Return forty cells, half of them far above the published number."""
+    """Return a table of forty cells; half are far above the published number."""
     draws = np.random.default_rng(3).normal(70, 0.5, size=(40, 5))
     draws[:20] += 30
     rows = [(f"r{place}", f"R{place}", "70.0", values.tolist()) for place, values in enumerate(draws)]

@@ -1,6 +1,6 @@
-"""A failed study: its report is built from the files that exist.
+"""A failed study: the report is built from the files that exist.
 
-The test writes the files; no rule runs.
+The tests write the files; no rule runs.
 """
 
 import json
@@ -54,7 +54,7 @@ def study(tmp_path, monkeypatch):
 
 
 def drawn(item, out):
-    """Write the files that a report links to; figures have their own tests."""
+    """Write the files that a report links to. Figures have separate tests."""
     make((out.with_suffix(f".{kind}") for kind in ("svg", "png", "pdf")), "<svg></svg>")
 
 
@@ -68,7 +68,7 @@ WORKS = ("data", "tokenizer", "backbone", "store", "train", "evaluate", "geometr
 
 
 def make_all_but(plan, missing):
-    """Write all missing outputs of jobs before judging, except for one run."""
+    """Write missing outputs of all jobs before judging, except a run's."""
     for job in list_jobs(plan).values():
         if job.stage in WORKS and not any(missing in file for file in job.outputs):
             make(file for file in job.outputs if not Path(file).exists())
@@ -80,7 +80,11 @@ def fail(job, text):
 
 
 def of_a_run(plan, files):
-    """Return the first run that Table 3's evaluations use, and its job."""
+    """Find the first run that Table 3's evaluations use.
+
+    Returns:
+        The run's id, the training job and the evaluation job.
+    """
     jobs = {file: job for job in list_jobs(plan).values() for file in job.outputs}
     run = next(need for need in jobs[files[0]].inputs if "/runs/" in need).split("/runs/")[1].split("/")[0]
     return run, jobs[plan.paths.run(run, "metrics.json")], jobs[files[0]]
@@ -128,7 +132,7 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     os.utime(job.log, (1, 1))
     assert main(["report", *STUDY]) == 1
     assert "memory or time" in capsys.readouterr().out
-    # Deleted since, or interrupted: `status` once showed such lines as a failure.
+    # Deleted or interrupted: `status` once showed such lines as a failure.
     ended = (
         f"12:00:00 INFO wrote={files[0]} seconds=1.0",
         "replicse job: interrupted; start it again",
@@ -140,9 +144,10 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
 
 
 def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys, golden, monkeypatch):
-    """Check jobs on any machine that shares the folder.
+    """`status` shows jobs on all machines that share the folder.
 
-    `status` once knew only the processes of this machine, and if there was any, reported all started jobs as running.
+    It once only knew the processes of this machine. If there was one, it reported all started jobs as
+    running.
     """
     monkeypatch.setenv("COLUMNS", "200")
     plan, files = study
@@ -159,7 +164,7 @@ def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, cap
     Path(plan.paths.item("simcse/table3")).parent.mkdir(parents=True)
     make(
         [plan.paths.table("simcse/table3"), plan.paths.item("simcse/table3")], "null"
-    )  # by hand: a traceback
+    )  # written by hand; `status` once ended in a traceback
     tell("nothing has begun")
     fail(train, "step=1\n")
     write_json(beat, {"host": "another", "pid": 1, **facts})
@@ -178,7 +183,7 @@ def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, cap
 
 
 def ended_process():
-    """Return the process id of a process that has ended."""
+    """Return the id of a process that has ended."""
     with subprocess.Popen(["true"]) as process:
         process.wait()
     return process.pid
@@ -187,7 +192,7 @@ def ended_process():
 def test_a_whole_study_has_nothing_incomplete(study, capsys, caplog, monkeypatch):
     assert main(["report", *STUDY]) == 0
     assert "2 items complete" in capsys.readouterr().out
-    # No log names a figure without any run; its item is listed as incomplete.
+    # A figure without any run is not in the log; the item is listed as incomplete.
     item = ItemResult.read("results/micro/partial/items/repro/figure1.json")
     monkeypatch.setattr("replicse.cli.report.draw_item", draw_item)
     draw_if_possible(item.model_copy(update={"cells": ()}), Path("nothing.svg"))

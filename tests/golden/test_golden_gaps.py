@@ -1,4 +1,4 @@
-"""The adjudication page on synthetic gaps: headline, tables and sums."""
+"""The adjudication page for synthetic gaps: headline, tables and sums."""
 
 from golden import example_report as example
 
@@ -22,7 +22,14 @@ ENTRY = {
 
 
 def larger(row, gap, *shares, **changes):
-    """Return the row of a gap above its noise, with a variant's share by seed."""
+    """Return the row of a gap above the noise.
+
+    Args:
+        row: Id of the row.
+        gap: Size of the gap.
+        shares: Share of the gap that the variant explains, by seed.
+        changes: Other fields of the row.
+    """
     each = [share * gap for share in shares]
     mean = sum(each) / len(each)
     told = {"share": mean / gap, "share_low": mean / gap - 0.2, "share_high": mean / gap + 0.2}

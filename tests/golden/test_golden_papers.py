@@ -1,6 +1,6 @@
-"""The runs of all papers, and the support of their claims as published.
+"""Runs of all papers, and whether published numbers support the claims.
 
-Ids of encoders change only on purpose.
+Ids of encoders may only change on purpose.
 """
 
 import csv
@@ -28,9 +28,9 @@ def text_of(header, rows):
 
 
 def test_the_cells_of_every_item_the_encoders_of_each_and_the_spreads_that_cells_borrow(golden):
-    """Check the number of cells, and a digest of all encoder ids by scale.
+    """The cells and the encoder ids of every item should not change.
 
-    The ids are hashes of all settings of an encoder.
+    At each scale a digest of all ids is shown. An id is a hash of all settings of an encoder.
     """
     papers = load_papers(WORKFLOW)
     wanted = {key: list(paper.items) for key, paper in papers.items()}
@@ -51,10 +51,10 @@ def test_the_cells_of_every_item_the_encoders_of_each_and_the_spreads_that_cells
 
 @pytest.mark.parametrize("paper", METHODS)
 def test_what_is_trained_for_each_cell_and_how_it_is_read(golden, paper):
-    """Show the training and evaluation of each cell.
+    """The training and evaluation of each cell should not change.
 
-    Settings come from each paper's tables and scripts. For a search, the first job is shown; for the first run, all
-    settings; for other runs, only the unusual settings.
+    Settings come from the tables and scripts of each paper. For a search, only the first job is shown. The
+    first run is shown with all settings, other runs only with settings that differ from the defaults.
     """
     plan = shipped_plan(scale="paper", papers={paper: "all"}, adjudicate="all")
     runs = {}

@@ -1,4 +1,4 @@
-"""Output of verbs and the record's page for a small record."""
+"""The output of verbs and the page of the record, for a small record."""
 
 import re
 import shlex
@@ -40,7 +40,7 @@ CALLS = (
 
 @pytest.fixture(autouse=True)
 def small_record(_no_shipped_record, monkeypatch, tmp_path):
-    """Use the small record for every verb, in an empty folder."""
+    """Use a small record in every verb, in an empty folder."""
     record = made_record(LINES)
     monkeypatch.setattr(record_measurements, "load_record", lambda workflow: record)
     monkeypatch.setattr("replicse.cli.write_record.load_record", lambda workflow: record)

@@ -1,4 +1,4 @@
-"""`replicse why` for cells of synthetic evaluations, as text and data."""
+"""`replicse why` for cells of synthetic evaluations, as text and JSON."""
 
 import json
 from pathlib import Path
@@ -36,14 +36,14 @@ PENALTY = {"low-dropout": 4.0, "character-crop": 6.0, "as-run": 10.0}
 def score(cell, place):
     """Return 80 for the baseline row, 75 for others, plus 0.5 for each seed.
 
-    A variant subtracts its penalty.
+    The penalty of a variant is subtracted.
     """
     base = 80.0 if cell.row.id == "none" else 75.0
     return base + 0.5 * place - PENALTY.get(cell.protocol, 0.0) * (1 + 0.1 * place)
 
 
 def write_bounded_scores(plan):
-    """Write evaluations of repro's Table 4: scores and bounds over pairs."""
+    """Write evaluations of repro's Table 4: scores with bounds over pairs."""
     for cell in plan.cells["repro/table4"]:
         for place, encoder in enumerate(cell.encoders):
             value = score(cell, place)

@@ -1,4 +1,4 @@
-"""Tables on synthetic scores (tabulated.yaml), as text."""
+"""Tables of synthetic scores (tabulated.yaml), as text."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ SHOWN = ("reported", "reproduced", "delta", "low", "high", "pairs_low", "pairs_h
 
 
 def short(value):
-    """Return a number with four decimals, other text unchanged."""
+    """Format a number with four decimals; return other strings unchanged."""
     try:
         return f"{float(value):.4f}"
     except (TypeError, ValueError):
@@ -30,7 +30,7 @@ def short(value):
 
 
 def result_of(case):
-    """Return a case's result; write its paper and evaluations here."""
+    """Return the table of a case; write the paper and the evaluations here."""
     metric = {"metric": case["metric"]} if "metric" in case else {}
     printed = {
         tuple(place.split("/")): value for place, value in case.get("printed", {"r/a": "70.0"}).items()

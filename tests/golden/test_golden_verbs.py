@@ -1,6 +1,6 @@
-"""Output of commands in a terminal of 80 columns (verbs.yaml).
+"""The output of verbs in a terminal of 80 columns (verbs.yaml).
 
-No job has run yet; some commands are invalid.
+No job has run yet. Some commands are invalid.
 """
 
 import json
@@ -16,7 +16,7 @@ from replicse.cli import main
 from replicse.cli.answers import SCREEN
 from replicse.judge.values import record_measurements
 
-# Measurements of others for `diagnose`: five seeds of one source, and three users with a run each.
+# Measurements by others, used by `diagnose`: five seeds of a source, and three users with a run each.
 RECORDED = [
     *seeds_of("five", UNSUP, "printed", ("74.99", "76.40", "75.09", "74.98", "75.30")),
     *(

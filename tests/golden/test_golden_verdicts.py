@@ -1,4 +1,4 @@
-"""The verdict of synthetic cells (verdicts.yaml), as text."""
+"""The verdicts of synthetic cells (verdicts.yaml), as text."""
 
 from pathlib import Path
 

@@ -10,12 +10,12 @@ __all__ = ["papers_read_once"]
 
 @pytest.fixture(autouse=True)
 def _papers_read_once(papers_read_once: None) -> None:
-    """Load the repository's papers once; `make check` tests without this."""
+    """Load the repository's papers once for all unit tests."""
 
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Use one thread, because it changes the last digits of numbers."""
+    """Use a single thread, because threads change the last digits of numbers."""
     import torch
 
     before = torch.get_num_threads()
@@ -26,7 +26,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def world(tmp_path_factory):
-    """Return a small data root with all evaluation datasets."""
+    """Create a small data root with all evaluation datasets."""
     from replicse.world.world import write_world
 
     folder = tmp_path_factory.mktemp("world")

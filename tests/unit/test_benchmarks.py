@@ -1,6 +1,6 @@
-"""The benchmarks: arithmetic, records and the tables of docs/speed.md.
+"""The benchmarks: arithmetic, records, and the tables of docs/speed.md.
 
-No test here asserts a time.
+No test asserts a time.
 """
 
 import importlib.machinery

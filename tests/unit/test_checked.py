@@ -1,4 +1,4 @@
-"""Validated data from YAML files, and errors for data that is not plain."""
+"""Validation of data from YAML files, and errors for invalid data."""
 
 import pytest
 import yaml

@@ -1,6 +1,6 @@
-"""CITATION.cff is the source of archive metadata.
+"""The metadata of archives come from CITATION.cff.
 
-README and the package agree with it.
+README and package should have the same metadata.
 """
 
 import runpy

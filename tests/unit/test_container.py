@@ -1,4 +1,4 @@
-"""The image and the conda environment install the same pins."""
+"""The image and the conda environment should install the same pins."""
 
 import re
 import shutil

@@ -17,12 +17,12 @@ FILES = [
     *ROOT.glob("reports/studies/**/README.md"),
 ]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-# On GitHub the README is below /OWNER/NAME/blob/main, so this is the page of a workflow, or its badge.
+# On GitHub the README is below /OWNER/NAME/blob/main, so this is the page or the badge of a workflow.
 BADGE = re.compile(r"\.\./\.\./actions/(workflows/\w+\.yml)(/badge\.svg)?")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 METHODS = ROOT / "docs" / "methods.md"
 ROOMS = ("benchmarks", "config", "docs", "examples", "src", "tests", "workflow")
-# Citations such as "methods 2.1 and 2.2", "methods, section 1.7", "pitfalls 4, 6 and 10", also across lines.
+# Citations such as "methods 2.1 and 2.2", "methods, section 1.7", "pitfalls 4, 6 and 10", even across lines.
 NUMBER = r"\d+(?:\.\d+)?"
 LIST = rf"(?:(?:,| and)[\s#]+{NUMBER})*"
 SECTIONS = re.compile(rf"\bmethods,?[\s#]+(?:section[\s#]+)?({NUMBER}{LIST})", re.IGNORECASE)
@@ -31,7 +31,7 @@ ISSUE = re.compile(r"\bissues?[\s#]+\d+", re.IGNORECASE)
 
 
 def prose(text):
-    """Return Markdown without code, in which brackets are not links."""
+    """Return Markdown without code, because brackets in code are not links."""
     return re.sub(r"^(    [^\n]*|```.*?^```)$|`[^`\n]+`", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
@@ -42,7 +42,7 @@ def anchors(text):
 
 
 def dead_links(file):
-    """Yield each broken local link of a page."""
+    """Yield the broken local links of a page."""
     for link in LINK.findall(prose(file.read_text(encoding="utf-8"))):
         path, _, anchor = link.partition("#")
         target = (file.parent / path).resolve() if path else file
@@ -60,7 +60,7 @@ def test_no_local_link_is_dead(file):
 
 
 def pages_of(entry):
-    """Return the pages of a navigation entry, including its sections."""
+    """Return a list of the pages in a navigation entry and its sections."""
     if isinstance(entry, str):
         return [entry]
     parts = entry.values() if isinstance(entry, dict) else entry
@@ -68,7 +68,7 @@ def pages_of(entry):
 
 
 def reached(start):
-    """Return the Markdown files reachable by links from a page."""
+    """Return the Markdown files that can be reached by links from a page."""
     pages, waiting = set(), [start]
     while waiting:
         file = waiting.pop()
@@ -80,7 +80,7 @@ def reached(start):
 
 
 def test_every_page_is_in_the_site_and_is_reached_from_the_readme():
-    # The configuration names a Python function for mkdocs; only its navigation is loaded here.
+    # The configuration contains a Python function for mkdocs. Only the navigation is loaded here.
     listed = pages_of(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
     pages = sorted((ROOT / "docs").glob("*.md"))
     assert [page.name for page in pages if page.name not in listed] == []
@@ -93,7 +93,7 @@ def test_the_readme_is_read_in_a_minute():
     assert len(text.splitlines()) <= 110 and len(text.split()) <= 1600
 
 
-# Files that a page tells the reader to write do not exist yet.
+# Files that do not exist yet, because a page asks the reader to write them.
 TO_WRITE = {"hinge.py", "anisotropy.py"}
 
 
@@ -105,9 +105,9 @@ def test_every_file_of_the_checkout_that_a_page_names_exists(file):
 
 
 def texts():
-    """Yield path and text of every text file that people read.
+    """Yield path and content of every text file that people read.
 
-    Code, workflow, tests and documentation.
+    This includes code, workflow, tests and documentation.
     """
     files = [*ROOT.iterdir(), *(file for room in ROOMS for file in (ROOT / room).rglob("*"))]
     for file in files:
@@ -116,7 +116,12 @@ def texts():
 
 
 def unresolved(text, methods):
-    """Return cited sections and pitfalls that the methods page lacks."""
+    """Return a list of cited sections and pitfalls that do not exist.
+
+    Args:
+        text: Text with citations.
+        methods: Text of the methods page.
+    """
     cited = {
         kind: {number for match in pattern.findall(text) for number in re.findall(NUMBER, match)}
         for kind, pattern in (("methods", SECTIONS), ("pitfall", PITFALLS))
@@ -134,7 +139,7 @@ def test_every_citation_of_a_method_or_a_pitfall_resolves():
     assert found == {}
 
 
-# A verb anywhere in a text, up to the end of the line or of its quotation.
+# A verb anywhere in a text, up to the end of the line or of the quotation.
 PRINTED = re.compile(r"(?<![\w./-])replicse (?!import\b|where\b|already\b)([a-z][a-z-]*)([^`\"'\n#|;()]*)")
 
 
@@ -143,7 +148,7 @@ def test_every_verb_and_option_that_is_printed_anywhere_exists():
         (verb, tuple(re.findall(r" (--[a-z-]+)", rest.partition(" -- ")[0])))
         for path, text in texts()
         if path != Path("docs/changelog.md")
-        and path.name != "verbs-nothing.txt"  # removed verbs, and a misspelt one
+        and path.name != "verbs-nothing.txt"  # removed verbs, and a misspelt verb
         for verb, rest in PRINTED.findall(text.replace("\\\n", " "))
     }
     found -= {("help", ())}  # prints a page
@@ -166,9 +171,10 @@ def test_every_example_of_a_help_can_be_parsed():
 
 
 def test_no_reason_is_the_number_of_an_issue():
-    """Give reasons without issue numbers.
+    """Reasons should not refer to issue numbers.
 
-    Readers see no tracker of this project; issues of the papers' repositories are cited in their folders.
+    Readers cannot see a tracker of this project. Issues of the papers' repositories may be cited in their
+    folders.
     """
     found = [
         f"{path}: {match[0]}"

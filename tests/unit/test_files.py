@@ -1,4 +1,4 @@
-"""Files that a step loads: errors name a broken or missing file."""
+"""Loading files: errors name a broken or missing file."""
 
 import os
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_broken_files_are_named(tmp_path, read, text, problem):
 
 
 def test_links_of_a_folder_that_is_a_link_itself_are_absolute(tmp_path):
-    """Write absolute links if the folder itself is a link.
+    """Links should be absolute if the folder is itself a link.
 
     `..` once led to the folder above the link's target, which has no figures.
     """

@@ -1,6 +1,6 @@
-"""No code depends on the name of a paper or of a scale.
+"""The code should not depend on the name of a paper or a scale.
 
-Special cases are in the files of the paper or scale.
+Special cases should be in the files of the paper or the scale.
 """
 
 import ast
@@ -10,15 +10,15 @@ from places import ROOT
 
 PAPERS = {file.parent.name for file in ROOT.glob("workflow/papers/*/paper.yaml")}
 SCALES = {file.stem for file in ROOT.glob("workflow/scales/*.yaml")}
-# Keys that are also English nouns, for example in the name of a column; they are still found as part of an id.
+# Keys that are also English nouns, for example in column names. They are still found as part of an id.
 NOUNS = {"causes", "paper", "reference", "short"}
 ID = re.compile(rf"(?<![\w./-])({'|'.join(sorted(PAPERS))})/[\w-]+|--scale ({'|'.join(sorted(SCALES))})\b")
 
 
 def texts(tree):
-    """Yield every string except documentation.
+    """Yield every string in a module, except documentation.
 
-    Docstrings, and the examples below the help of a verb, are documentation.
+    Documentation is a docstring, or an example in the help of a verb.
     """
     documentation = set()
     for node in ast.walk(tree):
@@ -37,7 +37,7 @@ def texts(tree):
 def named(source):
     """Return the strings of a module that name a paper or a scale.
 
-    Strings that contain one of their ids are included.
+    This includes strings that contain the id of an item.
     """
     names = (PAPERS | SCALES) - NOUNS
     return {text for text in texts(ast.parse(source)) if text in names or ID.search(text)}

@@ -1,4 +1,4 @@
-"""All papers of the workflow: published numbers, plans and jobs."""
+"""All papers in the workflow: published numbers, plans and jobs."""
 
 import csv
 import io
@@ -28,14 +28,14 @@ STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
 TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
 RANGES = {"spearman": (-100, 100), "accuracy": (0, 100), "alignment": (0, 4), "uniformity": (-8, 0)}
 
-# Mistakes of the papers, kept as published: averages of numbers that differ from their row's.
+# Mistakes of the papers that are kept as published: an average differs from the mean of its row.
 AVERAGES_OFF_IN_PRINT = {
     ("simcse", "table5", "sbert-base"),
     ("simcse", "tableB2", "sbert-base-quoted"),
     ("simcse", "tableE1", "bert-base-avg"),
     ("diffcse", "table2", "bert-base-avg"),
 }
-# Collected numbers that are not in any paper's file, by paper, with reasons.
+# Collected numbers that are not in a paper's file, by paper, with reasons.
 LEFT_OUT = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
@@ -46,9 +46,9 @@ def papers():
 
 @cache
 def plan_at(scale):
-    """Return the plan of all items with all protocols by name.
+    """Return the plan of all items with all protocols.
 
-    Named items include those that only searches use; `all` would omit them.
+    All items are named, because `all` would skip items that are only used by searches.
     """
     wanted = {key: list(paper.items) for key, paper in papers().items()}
     return compile_study({"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0]}, WORKFLOW)

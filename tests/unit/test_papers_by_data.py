@@ -1,6 +1,6 @@
-"""Papers from data alone.
+"""Papers that only need data files.
 
-A search, a derived column, an encoder of another family, and sets.
+These have a search, a derived column, another family of encoders, and the user's datasets.
 """
 
 import copy
@@ -32,9 +32,10 @@ def workflow(tmp_path_factory):
 
 @pytest.fixture
 def result(workflow, tmp_path, monkeypatch):
-    """Return a paper's table with given numbers for its encoders.
+    """Return a function that creates a paper's table from given scores.
 
-    The numbers are in the order of the encoders' cells.
+    The scores are a list of dicts from a metric path to a number, in the order of the encoders. The function
+    returns the plan and the item.
     """
     monkeypatch.chdir(tmp_path)
 
@@ -114,7 +115,7 @@ def test_the_job_that_a_column_shows_is_selected_by_a_column_of_the_same_encoder
 
 
 def test_a_column_that_is_made_of_other_columns(result):
-    """Compute a column from other columns.
+    """A column should be computed from other columns.
 
     Expected: (70 + 80 + (60 + 100) / 2) / 3 = 76.67, and likewise for each seed.
     """

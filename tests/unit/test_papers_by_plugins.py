@@ -1,4 +1,4 @@
-"""Papers of tests/papers with plug-ins, which the package does not know."""
+"""Papers of tests/papers with plug-ins that are not in the package."""
 
 import shutil
 from pathlib import Path
@@ -142,7 +142,7 @@ def test_without_its_plugin_a_family_is_refused():
 
 
 def cells_of(plan):
-    """Return the cell of each row of a table with a single column."""
+    """Return the cell of each row as a dict, for a table with one column."""
     return {cell.row.id: cell for cells in plan.cells.values() for cell in cells}
 
 

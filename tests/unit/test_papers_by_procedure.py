@@ -1,6 +1,6 @@
-"""Papers of tests/papers with a training procedure, against float64.
+"""Papers of tests/papers with a training procedure, compared in float64.
 
-Each step is compared with a separate implementation.
+Each step equals a separate implementation.
 """
 
 import copy
@@ -30,7 +30,7 @@ from replicse.registry.runs import Run
 
 @pytest.fixture(autouse=True)
 def _in_float64_and_nothing_in_use_after(monkeypatch):
-    """Keep float64 for values that the loop converts to float32."""
+    """Use float64 where the loop converts values to float32."""
     torch.set_num_threads(1)
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
     yield
@@ -38,15 +38,22 @@ def _in_float64_and_nothing_in_use_after(monkeypatch):
 
 
 def recipes(key):
-    """Register the plug-ins of a test paper; return the recipes."""
+    """Register the plug-ins of a test paper; return the recipes as a dict."""
     use_plugins(write_workspace(micro.Path(), key)["plugins"])
     return yaml.safe_load((ROOT / "tests" / "papers" / key / "recipes.yaml").read_text())
 
 
 def made(folder, recipe, labels=None, **changes):
-    """Return a float64 trainer of a small run, and its initial BERT.
+    """Create a trainer of a small run in float64.
 
-    The BERT is from `transformers`.
+    Args:
+        folder: Folder for the job and the encoder.
+        recipe: Recipe as a dict.
+        labels: List of labels of the corpus. Default: no labels.
+        changes: Settings of the run that replace the recipe's.
+
+    Returns:
+        The trainer, and a BERT of `transformers` with the initial weights.
     """
     kept = {key: value for key, value in recipe.items() if key not in ("init", "like", "corpus", "views")}
     still = {"hidden": 0, "attention": 0}
@@ -80,12 +87,12 @@ def batches(trainer, count):
 
 
 def means(bert, rows):
-    """Return the mean over the tokens of each row, each encoded alone."""
+    """Return the mean over the tokens of each row; rows are encoded alone."""
     return [bert(torch.tensor([row])).last_hidden_state[0].mean(0) for row in rows]
 
 
 class Adam:
-    """Adam on weights by name, from its formulas."""
+    """Adam on weights by name, written as in the formulas."""
 
     def __init__(self, betas=(0.9, 0.999)):
         self.betas, self.first, self.second, self.count = betas, {}, {}, 0
@@ -102,7 +109,7 @@ class Adam:
 
 
 def angle_loss(first, second, labels):
-    """Return AnglE's loss, computed in a loop over pairs of pairs."""
+    """Compute AnglE's loss in a loop over pairs of sentence pairs."""
     total, half = torch.ones(()), len(first[0]) // 2
     angles = []
     for z, w in zip(first, second, strict=True):
@@ -116,9 +123,9 @@ def angle_loss(first, second, labels):
 
 
 def gradients(bert, rows, labels, step):
-    """Compute the gradients of the recipe's objective; return its loss.
+    """Compute the gradients of the recipe's objective; return the loss.
 
-    Its weights follow schedules over sixteen steps.
+    The weights of the terms follow schedules over sixteen steps.
     """
     bert.zero_grad()
     first, second = (means(bert, each) for each in rows)
@@ -158,7 +165,7 @@ def test_schedules_layers_and_a_second_pass_are_as_written(tmp_path, name):
 
 
 def info_nce(anchors, positives):
-    """Return InfoNCE at temperature 0.05, computed in a loop."""
+    """Compute InfoNCE at temperature 0.05 in a loop."""
     total = 0
     for place, anchor in enumerate(anchors):
         logits = torch.stack([one_step.cosine(anchor, other) / 0.05 for other in positives])
@@ -220,7 +227,7 @@ def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp
 
 
 def sncse_loss(first, second, third):
-    """Return InfoNCE and SNCSE's margin loss, computed in a loop."""
+    """Compute InfoNCE and SNCSE's margin loss in a loop."""
     rows = zip(first, second, third, strict=True)
     differences = [one_step.cosine(a, soft) - one_step.cosine(a, positive) for a, positive, soft in rows]
     margins = [max(0, each + 0.1) + max(0, -each - 0.3) for each in differences]
@@ -228,7 +235,7 @@ def sncse_loss(first, second, third):
 
 
 def nested_loss(first, second):
-    """Return InfoNCE of the first 8 dimensions and of all 16."""
+    """Compute InfoNCE on the first 8 dimensions and on all 16 dimensions."""
     return info_nce(first, second) + info_nce([one[:8] for one in first], [one[:8] for one in second])
 
 
@@ -257,9 +264,12 @@ def test_losses_of_a_plug_in_are_as_written(tmp_path, name, changes, expected):
 
 
 def prefixed(bert, prefix, row):
-    """Return the state of position 0 of a row after each layer's prefix.
+    """Return the state of position 0 of a row, with a prefix in each layer.
 
-    The prefix is keys and values.
+    Args:
+        bert: BERT of `transformers`.
+        prefix: Keys and values of all layers.
+        row: List of token ids.
     """
     states = bert.embeddings(torch.tensor([row]))[0]
     for layer, pair in zip(bert.encoder.layer, prefix.view(4, 3, 2, 32).unbind(1), strict=True):

@@ -1,6 +1,6 @@
 """Momentum encoders, frozen teachers and frozen layers in terms.
 
-The papers change nothing in the package.
+The papers should not change the package.
 """
 
 from pathlib import Path
@@ -41,9 +41,9 @@ def _one_thread_and_nothing_in_use_after():
 
 
 def workspace(key):
-    """Turn the test's folder into a paper's workspace; return the config.
+    """Turn the test's folder into a workspace of a paper; return the config.
 
-    The paper's plug-ins are registered.
+    The plug-ins of the paper are registered.
     """
     config = write_workspace(Path(), key)
     use_plugins(config["plugins"])
@@ -55,7 +55,14 @@ def plan_of(key, seeds=(0, 1), scale="micro"):
 
 
 def run_of(plan, key, row, seed=0):
-    """Return the run of a row and a seed."""
+    """Return the run of a row.
+
+    Args:
+        plan: The compiled study.
+        key: Key of the paper.
+        row: Id of the row.
+        seed: Seed of the run. Default: 0.
+    """
     (cell,) = [c for c in plan.cells[f"{key}/table1"] if (c.row.id, c.column.id) == (row, "stsb-dev")]
     return plan.runs[plan.encoders[cell.jobs[cell.seeds.index(seed)][0]].source.run]
 
@@ -63,19 +70,19 @@ def run_of(plan, key, row, seed=0):
 def with_momentum(folder, **changes):
     """Return a job with two terms that use a momentum encoder.
 
-    One term is in the package, the other in a plug-in.
+    A term is in the package, the other term in a plug-in.
     """
     values = {"objective": TERMS, "optimisation": STEPS, "momentum": {"decay": 0.9, "start": "random"}}
     return micro.job(folder, count=44, **{**values, "selection": {"every": 0}, **changes})
 
 
-# A momentum encoder
+# Momentum encoder
 
 
 def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path):
-    """Compare a stopped and resumed run bit for bit with an undisturbed run.
+    """A stopped and resumed run should equal an undisturbed run bit for bit.
 
-    Queue, a plug-in's buffer, momentum encoder and frozen layers included.
+    This includes the queue, a plug-in's buffer, the momentum encoder and frozen layers.
     """
     workspace("bootstrap")
     freeze = {"embeddings": True, "layers": [0, 0]}
@@ -107,7 +114,7 @@ def test_the_momentum_encoder_is_of_the_run_and_counted_in_its_cost():
     assert other.canonical()["momentum"] == {"decay": 0.99, "start": "random", "head": "trained"}
     assert "momentum" not in simcse.canonical() and "freeze" not in simcse.canonical()
     assert len({run.run_id, other.run_id, run_of(plan, "bootstrap", "decay").run_id}) == 3
-    # Of two encoded views one needs no gradient, and the momentum encoder encodes one more.
+    # Only one of two encoded views needs a gradient, and the momentum encoder encodes another view.
     assert passes(run, run_sources(plan)) == pytest.approx(passes(simcse, run_sources(plan)) / 2 + 1 / 3)
 
 
@@ -115,7 +122,17 @@ def test_the_momentum_encoder_is_of_the_run_and_counted_in_its_cost():
 
 
 def teacher_folder(folder, name, seed, head=False):
-    """Write a random encoder with the test's tokenizer; return the folder."""
+    """Write a random encoder with the tokenizer of the test.
+
+    Args:
+        folder: Folder to write to.
+        name: Name of the encoder's subfolder.
+        seed: Seed of the weights.
+        head: Whether the encoder has a dense sentence head. Default: False.
+
+    Returns:
+        The path of the encoder as a string.
+    """
     torch.manual_seed(seed)
     tokenizer = micro.tokenizer_file(folder)
     size = load_tokenizer(tokenizer, 64).get_vocab_size()
@@ -167,7 +184,7 @@ def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
             assert {f"{model.folder}/model.safetensors" for model in frozen_models(run.terms)} <= set(needs)
             assert plan.chain([run.run_id]) <= plan.runs_of(plan.item("teacher/table1"))
     assert Cost(plan).hours(plan.runs)
-    # At scale paper, released encoders are downloaded.
+    # At scale paper, released encoders are downloaded instead.
     config = {"scale": "paper", "papers": {"teacher": "all"}, "seeds": [0]}
     plan = compile_study(config, ROOT / "workflow")
     _, released = frozen_models(run_of(plan, "teacher", "of-two").terms)
@@ -274,7 +291,7 @@ def test_frozen_layers_are_planned_and_their_cost_is_less():
     plan = plan_of("freezing")
     every, frozen, embeddings = (run_of(plan, "freezing", row) for row in ("all", "frozen", "embeddings"))
     assert frozen.canonical()["freeze"] == {"embeddings": True, "layers": [0, -2]}
-    # One of two layers has only a forward pass: a third of its operations.
+    # One of two layers only has a forward pass, which needs a third of the operations.
     assert passes(frozen, run_sources(plan)) == pytest.approx(2 / 3 * passes(every, run_sources(plan)))
     assert passes(embeddings, run_sources(plan)) == passes(every, run_sources(plan))
     edit_recipes("freezing", lambda recipes: recipes["frozen"]["freeze"].update(layers=[0, 9]))

@@ -1,4 +1,4 @@
-"""Tests are next to the tested code, and ignore studies in the checkout."""
+"""Tests are next to the code that they test, and ignore other studies."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Planted mistakes, one for each file; `make check` plants the others."""
+"""A planted mistake for each file; `make check` plants all mistakes."""
 
 import pytest
 from mistakes import BY_HAND, refused_early, study

@@ -1,4 +1,4 @@
-"""The simulated GPU refuses what a GPU refuses, and counts host waits."""
+"""The simulated GPU refuses the same tensors as a GPU, and counts waits."""
 
 import pytest
 import torch

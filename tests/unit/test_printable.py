@@ -1,4 +1,4 @@
-"""Aligned columns: numbers at the right, the last column wrapped."""
+"""Aligned columns: numbers on the right, and a wrapped last column."""
 
 from replicse.printable import columns
 

@@ -1,4 +1,4 @@
-"""workflow/recheck.py: looks up a recorded value in its file and commit."""
+"""workflow/recheck.py, which finds a recorded value in a file of a commit."""
 
 import runpy
 import subprocess
@@ -23,7 +23,7 @@ def git(folder, *words):
 
 @pytest.fixture
 def commits(tmp_path):
-    """Write a clone of lab/code with two commits of its scores; return both."""
+    """Create a clone of lab/code with two commits; return both hashes."""
     clone = tmp_path / "lab+code"
     clone.mkdir()
     git(clone, "init", "--quiet")
@@ -41,7 +41,7 @@ def commits(tmp_path):
     ("value", "place", "result"),
     [
         ("75.30", "{old}:scores.txt", "found"),
-        ("81.23", "{old}:scores.txt", "found"),  # a fraction there
+        ("81.23", "{old}:scores.txt", "found"),  # as a fraction in the file
         ("81.24", "{old}:scores.txt", "missing"),
         ("75.30", "scores.txt", "missing"),
         ("76.1", "scores.txt", "found"),

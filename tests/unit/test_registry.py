@@ -1,4 +1,4 @@
-"""The registry: a class with one name becomes an entry."""
+"""The registry: a class with a single name is an entry."""
 
 import sys
 from pkgutil import resolve_name

@@ -1,4 +1,4 @@
-"""Requirements: one pin each, declared imports, and environment.yml."""
+"""Requirements: a single pin each, declared imports, and environment.yml."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ from places import CHECKOUT, ROOT
 from replicse.provenance.record import PACKAGES
 
 FILES = {name: ROOT / "requirements" / f"{name}.txt" for name in ("run", "mteb", "bench", "dev")}
-# Import name -> distribution, if they differ.
+# Dict from an import name to the distribution, if they differ.
 DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "markdown_it": "markdown-it-py",
@@ -21,12 +21,12 @@ DISTRIBUTIONS = {
     "pydantic_core": "pydantic",
     "yaml": "pyyaml",
 }
-# Libraries for documents and for the output of a run: no number depends on them.
+# Libraries for documents and for the output of a run. Scores do not depend on them.
 PRESENTATION = {
     "jinja2", "markdown-it-py", "matplotlib", "psutil", "pylatexenc", "rich",
     "rocrate", "snakemake-interface-logger-plugins",
 }  # fmt: skip
-# A program with its own command, and a library for the corpora of the hub.
+# A program with a separate command, and a library for hub datasets.
 NOT_IMPORTED = {"snakemake", "datasets"}
 
 
@@ -46,9 +46,9 @@ def declared(extra=None):
 
 
 def imported():
-    """Return the distributions that the package imports.
+    """Return the set of distributions that are imported by the package.
 
-    Without the standard library and its own modules.
+    The standard library and the package itself are not included.
     """
     found = set()
     for path in (ROOT / "src").rglob("*.py"):
@@ -103,9 +103,9 @@ def test_the_hooks_of_a_commit_are_commands_of_make_lint():
 
 
 def private_names(text):
-    """Return private attributes of torch and Snakemake in a Python module.
+    """Yield the private attributes of torch and Snakemake in a module.
 
-    They may be used or imported.
+    This includes names that are only imported.
     """
     tree, owners = ast.parse(text), set()
     for node in ast.walk(tree):
@@ -125,9 +125,9 @@ def private_names(text):
 
 
 def test_nothing_private_of_torch_or_snakemake_is_used():
-    """Use nothing private of torch or Snakemake.
+    """The package should not use private attributes of torch or Snakemake.
 
-    Other versions may lack it, and users may have their own build of torch.
+    Other versions might lack them, and users may need another build of torch.
     """
     modules = [path for home in ("src", "workflow", "benchmarks") for path in (ROOT / home).rglob("*.py")]
     assert {path.name: found for path in modules if (found := list(private_names(path.read_text())))} == {}

@@ -1,6 +1,6 @@
 """Checks of `make lint` on folders, files, names and variables.
 
-Includes environment variables. Also tests the sizes that it prints.
+Also tests environment variables, and the sizes that are printed.
 """
 
 import runpy

@@ -31,10 +31,7 @@ def pooling():
 
 @pytest.fixture
 def root(tmp_path):
-    """Write a checkout with a module, a page and an interface; return it.
-
-    The interface has three functions.
-    """
+    """Create a checkout with a module, a page and three functions; return it."""
     for name, text in {
         "src/replicse/__init__.py": '_HOMES = {"load": "data.io:load", "pooling": "data.io:pooling"}\n',
         "src/replicse/cli/manual.py": 'GIVEN = ("data.io.merged",)\n',

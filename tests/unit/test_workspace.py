@@ -1,6 +1,6 @@
-"""A workspace created by init and new, and its papers, scales and pins.
+"""Workspaces created by `init` and `new`: papers, scales and pins.
 
-They override the package's.
+These replace the package's if they have the same name.
 """
 
 import runpy
@@ -108,7 +108,7 @@ def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests
 
 
 def test_without_a_name_the_papers_of_the_folder_are_meant(workspace, capsys, monkeypatch):
-    """Run only the folder's papers by default.
+    """By default, only the papers in the folder should be used.
 
     All 92 items of the package were once run.
     """

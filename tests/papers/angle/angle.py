@@ -1,6 +1,6 @@
 """AnglE (Li and Li 2024) on pairs with a graded score.
 
-With a weight that increases, and sharpness-aware minimisation.
+Includes a schedule with an increasing weight, and sharpness-aware minimisation.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 
 class AngleParameters(TwoViews):
-    """Pairs of a labelled corpus, ordered by angle like by their labels.
+    """Order the angles of labelled pairs like the labels.
 
-    The angle is in complex space.
+    The angles are computed in complex space.
+
+    Attributes:
+        scale: Factor of the angles. Default: 20.
     """
 
     term: Literal["angle"]
@@ -34,7 +37,7 @@ class AngleParameters(TwoViews):
 def angle(step: "Step", parameters: AngleParameters) -> "Tensor":
     """Return the angle loss over rows i that are rated above rows j.
 
-    log(1 + sum of exp(scale (a_j - a_i))), with a = |Re + Im| of z conj(w) / |z w|.
+    log(1 + sum of exp(scale (a_j - a_i))), where a = |Re + Im| of z conj(w) / |z w|.
     """
     import torch
 
@@ -54,14 +57,14 @@ class RisingParameters(ScheduleParameters):
 
 
 def rising(step: int, steps: int, parameters: RisingParameters) -> float:
-    """Return the factor."""
+    """Return the factor of the weight at a step."""
     return min(1.0, step / (parameters.share * steps))
 
 
 class SamParameters(OptimiserParameters):
-    """AdamW with the gradients at the worst weights within `rho`.
+    """AdamW with gradients at the worst weights within radius `rho`.
 
-    Foret et al. (2021).
+    Foret et al. (2021). Default radius: 0.05.
     """
 
     closure: ClassVar[bool] = True
@@ -70,7 +73,7 @@ class SamParameters(OptimiserParameters):
 
 
 def sam(groups: Sequence[dict[str, Any]], parameters: SamParameters) -> "Optimizer":
-    """Return torch's AdamW, with a step that computes the gradients twice."""
+    """Create a variant of torch's AdamW whose step computes gradients twice."""
     import torch
 
     class Sam(torch.optim.AdamW):

@@ -1,6 +1,6 @@
 """Matryoshka representations (Kusupati et al. 2022).
 
-A loss on the first dimensions of vectors, and rows that are evaluated on them.
+The loss uses the first dimensions of vectors, and some rows are evaluated with the first dimensions only.
 """
 
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class NestedInfoNCEParameters(TwoViews):
-    """The sum of InfoNCE over prefixes of several widths and whole vectors."""
+    """The sum of InfoNCE over the first dimensions, for several widths.
+
+    The complete vectors are used, too.
+    """
 
     term: Literal["nested-infonce"]
     widths: Annotated[tuple[Count, ...], Field(min_length=1)]
@@ -29,7 +32,7 @@ class NestedInfoNCEParameters(TwoViews):
 
 
 def nested_infonce(step: "Step", parameters: NestedInfoNCEParameters) -> "Tensor":
-    """Return the sum; log the loss of each width."""
+    """Return the sum of the losses, and log the loss of each width."""
     import torch
     from torch.nn.functional import cross_entropy, normalize
 
@@ -50,5 +53,5 @@ class FirstNumbersParameters(PoolingParameters):
 
 
 def first_numbers(hidden: "Hidden", batch: "TokenBatch", pooling: "SentencePooling") -> "Tensor":
-    """Return (rows, width)."""
+    """Return vectors of shape (rows, width)."""
     return hidden.last[batch.first][:, : pooling.params.width]

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class NegationParameters(AugmentationParameters):
-    """A negated sentence: "not" after its first auxiliary verb, or a prefix.
+    """Insert "not" after the first auxiliary verb, or add a prefix.
 
-    The prefix says that the sentence is not true.
+    The prefix negates the whole sentence. It is used if there is no auxiliary verb.
     """
 
     name: Literal["negation"]
 
 
 def negation(lines: Sequence[str], *, seed: int) -> list[str]:
-    """Return the negation of each line."""
+    """Return the negation of each line as a list."""
     verbs = re.compile(r"\b(is|are|was|were|can|will|has|have|does|do|did)\b", re.IGNORECASE)
     return [
         verbs.sub(r"\1 not", line, count=1) if verbs.search(line) else f"Not so: {line}" for line in lines
@@ -37,7 +37,7 @@ def negation(lines: Sequence[str], *, seed: int) -> list[str]:
 class SoftNegativesParameters(TermParameters):
     """Soft negatives: alpha <= cos(a, positive) - cos(a, negative) <= beta.
 
-    SNCSE, equations 2 and 3; a is the anchor.
+    SNCSE, equations 2 and 3, where a is the anchor. Defaults: alpha 0.1, beta 0.3.
     """
 
     term: Literal["soft-negatives"]
@@ -54,7 +54,7 @@ class SoftNegativesParameters(TermParameters):
 
 
 def soft_negatives(step: "Step", parameters: SoftNegativesParameters) -> "Tensor":
-    """Return the mean of the bounds' violations over the batch."""
+    """Return the mean over the batch by which the bounds are violated."""
     import torch
 
     anchor, positive, negative = step.vectors_of((0, 1, 2))

@@ -1,4 +1,4 @@
-"""Augmentations: counts, order, determinism, independence of lines."""
+"""Augmentations: counts, order, determinism, and independence of lines."""
 
 import random
 import re
@@ -213,7 +213,7 @@ def test_put_back_pieces_restore_any_text(line, seed):
 def write_wordnet(folder: Path) -> None:
     """Write a small database in WordNet's format, without optional files.
 
-    Debian's package lacks the optional files, too.
+    Debian's package does not contain the optional files either.
     """
     synsets = {
         "noun": [("n", ["chef"]), ("n", ["soup", "pottage_stew"]), ("n", ["physician", "doctor", "medic"])],

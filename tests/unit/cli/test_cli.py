@@ -1,4 +1,4 @@
-"""The command line: verbs on a study, exit codes, separate evaluation."""
+"""The command line: verbs on a study, exit codes, and evaluation."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
     monkeypatch.setattr("replicse.cli.verb_parser", pressed)
     assert main(["plan"]) == 130
     assert capsys.readouterr().err == "replicse plan: interrupted; start it again\n"
-    # A scheduler ends a job like this.
+    # A scheduler ends a job with this signal.
     monkeypatch.setattr("replicse.cli.verb_parser", lambda _: os.kill(os.getpid(), signal.SIGTERM))
     assert main(["job", "data.json"]) == 130
     assert capsys.readouterr().err == "replicse job: interrupted; start it again\n"
@@ -62,9 +62,9 @@ def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
     ],
 )
 def test_memory_that_ends_is_one_sentence(capsys, monkeypatch, error):
-    """Report exhausted memory in one sentence.
+    """If memory is exhausted, a sentence is printed.
 
-    A training's log once ended in a traceback.
+    The log of a training once ended in a traceback.
     """
 
     def fail(_):
@@ -81,7 +81,7 @@ def test_memory_that_ends_is_one_sentence(capsys, monkeypatch, error):
 
 @pytest.mark.parametrize("scale", ["micro", "paper"])
 def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatch, scale):
-    """Wrap lines of a plan at 80 columns.
+    """The lines of a plan are wrapped at 80 columns.
 
     Lines of 579 columns were once written to a pipe.
     """
@@ -98,7 +98,7 @@ def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatc
 
 
 def test_a_reader_that_has_enough_ends_the_output_and_nothing_is_said_of_it(monkeypatch):
-    """End quietly if the reader closes the pipe.
+    """If the reader closes the pipe, the command should end quietly.
 
     `replicse plan | head` once ended with Python's error about the last buffer.
     """
@@ -110,9 +110,9 @@ def test_a_reader_that_has_enough_ends_the_output_and_nothing_is_said_of_it(monk
 
 
 def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tmp_path, monkeypatch):
-    """Merge several config files like Snakemake.
+    """Several config files are merged as Snakemake merges them.
 
-    `--config` once replaced config.yaml, and `--configfile` was merged into it.
+    `--config` once replaced config.yaml, but `--configfile` was merged into it.
     """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")

@@ -31,7 +31,7 @@ def cell(row, column, reproduced, reported=None):
 
 @pytest.fixture
 def own_table():
-    """Return a table of two paper rows, one of them quoted, and a user's row."""
+    """Return a table of a quoted row, a row of the paper, and the user's row."""
     heads = [ColumnHead(id=name, label=name, metric="m", average=name == "avg") for name in ("task", "avg")]
     rows = [
         RowHead(id="quoted", label="Quoted", quoted=True),
@@ -73,7 +73,7 @@ def test_your_row_is_the_first_in_the_terminal(own_table):
 
 @pytest.fixture
 def compared():
-    """Return two rows with three paired seeds, compared with the first."""
+    """Return two rows with three paired seeds; the first row is the baseline."""
     cells = [
         example.judged("base", "dev", "82.5", [60.0, 65.0, 70.0], scale="compact"),
         example.judged("less", "dev", "71.1", [50.0, 54.0, 60.0], scale="compact"),
@@ -83,9 +83,9 @@ def compared():
 
 
 def test_differences_to_the_baseline_row_have_interval_and_p(compared, tmp_path):
-    """Check the interval and p of paired differences -10, -11 and -10.
+    """Check the interval and p of the paired differences -10, -11 and -10.
 
-    The mean is -10.33, the standard error 1/3, t = -31 with two degrees of freedom.
+    The mean is -10.33, the standard error 1/3, and t = -31 with two degrees of freedom.
     """
     difference = "\N{MINUS SIGN}10.33 [\N{MINUS SIGN}11.77, \N{MINUS SIGN}8.90]"
     (note,) = difference_notes(compared)

@@ -1,4 +1,4 @@
-"""Studies as crates: their content."""
+"""The content of a crate, which contains a study and everything it needs."""
 
 import json
 import zipfile
@@ -20,7 +20,12 @@ METADATA = "ro-crate-metadata.json"
 
 
 def packed(out, name="compact"):
-    """Write the crate of a committed study and return the exit code."""
+    """Write the crate of a committed study, and return the exit code.
+
+    Args:
+        out: Path of the crate.
+        name: Name of the study. Default: "compact".
+    """
     return main(["keep", name, "--crate", str(out), "--workflow", str(ROOT / "workflow")])
 
 
@@ -48,9 +53,9 @@ def test_a_committed_study_is_packed_with_its_papers_and_scale(tmp_path):
 
 
 def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypatch):
-    """Include inherited recipes and extended scales in a crate.
+    """A crate contains parent recipes and base scales.
 
-    The paper of the recipe and the base scale were once missing.
+    The paper of the parent recipe and the base scale were once missing.
     """
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == main(["init", "paper", "mine"]) == main(["init", "term", "my-loss"]) == 0
@@ -70,9 +75,9 @@ def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypa
 
 
 def test_a_study_is_run_again_in_its_crate(workspace, tmp_path_factory, monkeypatch, capfd):
-    """Run a study again in its crate.
+    """A crate should be enough to run the study again.
 
-    The crate once contained the Snakefile without its rules, and packaged papers among the workspace's.
+    A crate once contained the Snakefile without the rules, and packaged papers in the workspace.
     """
     assert main(["init", "paper", "mine"]) == 0
     Path("papers/mine/recipes.yaml").write_text(
@@ -97,7 +102,7 @@ def test_a_study_is_run_again_in_its_crate(workspace, tmp_path_factory, monkeypa
 
 
 def test_a_crate_is_not_written_in_the_place_of_a_folder(tmp_path, capsys):
-    """Do not replace a folder by a crate.
+    """A crate does not replace a folder.
 
     The error once named a temporary file.
     """

@@ -1,6 +1,6 @@
-"""A crate contains the inputs of its numbers.
+"""A crate contains the inputs of all scores.
 
-`validate` computes the numbers again.
+`validate` can compute the scores again.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ VERSIONS = {"torch": "2.13.0"}
 
 @pytest.fixture
 def study(workspace):
-    """Write a kept study with results: scores with pairs, histories, weights."""
+    """Create a kept study with scored pairs, training histories and weights."""
     study = compile_study(CONFIG | {"seeds": [0, 1]}, workflow_folder())
     random = np.random.default_rng(0)
     gold = random.integers(0, 6, 60).astype(float)
@@ -58,7 +58,16 @@ def study(workspace):
 
 
 def changed(crate, name, change):
-    """Write a crate again with one changed JSON file."""
+    """Write a crate again with a changed JSON file.
+
+    Args:
+        crate: Path of the crate.
+        name: Path of the JSON file in the crate.
+        change: Function that changes the loaded dict in place.
+
+    Returns:
+        The path of the new crate.
+    """
     with zipfile.ZipFile(crate) as old, zipfile.ZipFile("changed.zip", "w") as new:
         for each in old.namelist():
             content = old.read(each)
@@ -104,7 +113,7 @@ def test_another_pair_or_another_cell_is_found(study, capsys):
     assert f"changed.zip, {place}: {TASK}/all is" in " ".join(capsys.readouterr().err.split())
 
     def raise_score(evaluation):
-        evaluation["suites"]["sts-dev"]["STS-B"]["all"] += 0.04  # within the rounding of pairs in older files
+        evaluation["suites"]["sts-dev"]["STS-B"]["all"] += 0.04  # below the rounding of pairs in old files
 
     assert main(["validate", changed("mine.zip", place, raise_score)]) == 2
     message = " ".join(capsys.readouterr().err.split())

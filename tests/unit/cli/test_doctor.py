@@ -1,4 +1,4 @@
-"""`replicse doctor`: this machine, and the missing parts of a study."""
+"""`replicse doctor`: checks of this machine, and what a study lacks."""
 
 import json
 import re
@@ -15,7 +15,10 @@ WORKFLOW = ["--workflow", str(ROOT / "workflow")]
 
 @pytest.fixture
 def found(tmp_path, monkeypatch, capsys):
-    """Return exit code and findings by topic, for a config and a data root."""
+    """Return a function that runs `doctor` for a config and a data root.
+
+    The function returns the exit code, and a dict from a topic to a list of findings.
+    """
     monkeypatch.chdir(tmp_path)
 
     def unreachable(*_):
@@ -67,9 +70,9 @@ def test_the_hub_is_missing_where_encoders_come_from_it(found):
 
 
 def test_the_datasets_of_mteb_are_fetched_and_their_size_is_said(found, monkeypatch):
-    """Check that the download of MTEB's datasets is reported, with its size.
+    """The download of MTEB's datasets is reported with its size.
 
-    Before, each evaluation downloaded them, although the documentation sets HF_HUB_OFFLINE.
+    Each evaluation once downloaded the datasets, although the documentation sets HF_HUB_OFFLINE.
     """
     config = "scale: paper\npapers: {noncontrastive: [table6]}\nseeds: [0]\n"
     (fetched,) = [one for one in found(config)[1]["data"] if "to download" in one["found"]]
@@ -104,7 +107,7 @@ def test_a_card_that_is_smaller_than_the_largest_training_is_noted_with_what_hap
     ],
 )
 def test_what_is_done_about_a_gpu_that_torch_does_not_see(found, monkeypatch, cuda, command, said):
-    """Suggest a command for a GPU that torch does not see.
+    """If torch does not see a GPU, a command is suggested.
 
     pip install torch==2.13.0 does nothing if 2.13.0+cpu is installed.
     """
@@ -117,9 +120,9 @@ def test_what_is_done_about_a_gpu_that_torch_does_not_see(found, monkeypatch, cu
 def test_the_disks_of_results_and_of_the_hubs_cache_are_each_compared_with_what_they_get(
     found, monkeypatch, tmp_path
 ):
-    """Check free space for results and hub cache separately.
+    """Free space is checked for results and hub cache separately.
 
-    Before, 200 GB were accepted for 1.6 TB of weights, and the location of the hub's cache was ignored.
+    200 GB were once accepted for 1.6 TB of weights, and the disk of the hub cache was ignored.
     """
     free = {}
     monkeypatch.setattr("shutil.disk_usage", lambda place: SimpleNamespace(free=free[str(place)]))
@@ -132,5 +135,6 @@ def test_the_disks_of_results_and_of_the_hubs_cache_are_each_compared_with_what_
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     told = found(config.replace("{simcse: [table3]}", "all"))[1]
     needed = float(told["disk free"][0]["remedy"].split()[-2])
-    # It would be 3.5 TB with the weights of searches, which a complete study removes.
+    # The weights of searches are not counted, because a complete study removes them; with them it would be
+    # 3.5 TB.
     assert "hub cache disk" not in told and 1800 < needed < 2100

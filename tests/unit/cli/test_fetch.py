@@ -1,4 +1,4 @@
-"""`replicse fetch` against a local hub with every kind of failure."""
+"""`replicse fetch` with a local hub and every kind of failure."""
 
 import hashlib
 import io
@@ -42,7 +42,7 @@ PAIRS = {
 
 @pytest.fixture
 def hub(tmp_path, monkeypatch):
-    """Start a hub with a dataset and an encoder; empty caches, quick retries."""
+    """Start a hub with a dataset and an encoder, empty caches, quick retries."""
     fake = FakeHub()
     fake.put(
         "dataset",
@@ -78,7 +78,7 @@ def hub(tmp_path, monkeypatch):
 
 
 def bodies(hub):
-    """Return the names of the files whose content was requested."""
+    """Return a list of the files whose content was requested."""
     return [path.rpartition("/")[2] for method, path in hub.asked if method == "GET" and "/api/" not in path]
 
 
@@ -122,7 +122,7 @@ def test_a_gated_repository_says_where_access_is_asked_for(hub, tmp_path, status
         cached_encoder("some/encoder", MODEL)
 
 
-# Files from their own addresses
+# Files from other URLs
 
 
 CONTENT = b"".join(b"line %d\n" % i for i in range(3000))
@@ -194,7 +194,7 @@ def test_one_file_of_an_archive_is_taken(hub, tmp_path):
 def study(tmp_path, hub, monkeypatch):
     """Create a study with a hub dataset, an encoder and two files.
 
-    One of the files has an address, the other has none.
+    Only one of the files has a URL.
     """
     workflow = tmp_path / "workflow"
     ignored = shutil.ignore_patterns("*.smk", "profiles")

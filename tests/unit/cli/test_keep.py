@@ -1,6 +1,6 @@
 """Kept and packed files of a study.
 
-Only files of its config, its runs and its evaluations are included.
+Only files of the study's config, runs and evaluations are included.
 """
 
 import shutil
@@ -29,7 +29,7 @@ ITEM = Path("results/micro/items/simcse/table3.json")
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Write a finished study of one item at one commit; return the plan."""
+    """Create a finished study of an item at a single commit; return the plan."""
     monkeypatch.chdir(tmp_path)
     made = {"commit": "d" * 40, "dirty": False, "package_sha256": "e" * 64}
     monkeypatch.setattr("replicse.provenance.record.software", lambda: made)
@@ -66,9 +66,9 @@ def test_a_study_is_kept_at_the_commit_of_its_runs(study):
 
 
 def test_changes_that_were_in_no_commit_stay_marked(study):
-    """Keep the mark of uncommitted changes.
+    """A study should stay marked if a run had uncommitted changes.
 
-    A study once claimed a clean tree if the tree was clean again when the study was packed.
+    A study was once marked clean if the tree was clean again when the study was packed.
     """
     run = next(iter(study.runs))
     file = study.paths.run(run, PROVENANCE)
@@ -85,9 +85,9 @@ def test_changes_that_were_in_no_commit_stay_marked(study):
 
 
 def test_the_runs_of_a_search_and_frozen_models_are_asked_too(study):
-    """Check runs of a search, and frozen models.
+    """Runs of a search, and frozen models, should be checked for changes, too.
 
-    A cell of several encoders names no run, and a run names its teachers only in its job.
+    A cell of several encoders does not name a run, and a run only names teachers in the job.
     """
     result = results_of(study)[0]
     run = next(each.run for each in result.cells[0].values)
@@ -104,9 +104,9 @@ def test_the_runs_of_a_search_and_frozen_models_are_asked_too(study):
 
 
 def test_a_study_of_another_folder_is_not_read_with_the_results_of_this_one(study, tmp_path, capsys):
-    """Do not mix a study of another folder with the results of this folder.
+    """Results of this folder should not be used for a study of another folder.
 
-    `show --study OTHER/results/micro/config.json` once showed the numbers of the current folder.
+    `show --study OTHER/results/micro/config.json` once showed the scores of the current folder.
     """
     other = tmp_path / "other/results/micro/config.json"
     other.parent.mkdir(parents=True)
@@ -121,9 +121,9 @@ def test_a_study_of_another_folder_is_not_read_with_the_results_of_this_one(stud
 @pytest.mark.parametrize("verb", [["keep", "again"], ["report"]])
 @pytest.mark.parametrize("words", [["--seeds", "1"], ["--config", "seeds=[0]"]])
 def test_a_study_of_other_seeds_is_not_written_over_the_one_that_was_run(study, capsys, verb, words):
-    """Do not overwrite a study by a study of other seeds.
+    """A study with other seeds should not overwrite a kept study.
 
-    `keep` after a run of three seeds once overwrote 18 rows by 6, with the seeds of config.yaml.
+    After a run of three seeds, `keep` once replaced 18 rows by 6 rows, with the seeds of config.yaml.
     """
     Path("config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
     assert main([*verb, *words, *WORKFLOW]) == 2

@@ -1,4 +1,4 @@
-"""The lock of hub artefacts: its file, and `replicse fetch --pin`.
+"""The lock of models and datasets on the hub, and `replicse fetch --pin`.
 
 The hub is simulated.
 """
@@ -26,9 +26,9 @@ LOCK = (
 
 @pytest.fixture
 def workflow(tmp_path):
-    """Write a workflow of one scale, and a lock with one of its two models.
+    """Write a workflow with a scale and a lock.
 
-    The lock also pins a model that no scale names.
+    The lock has only one of the two models of the scale, and a model that the scale does not use.
     """
     (tmp_path / "scales").mkdir()
     (tmp_path / "scales" / "paper.yaml").write_text(SCALE)
@@ -38,9 +38,9 @@ def workflow(tmp_path):
 
 @pytest.fixture
 def hub(monkeypatch):
-    """Simulate a hub by commits of (kind, repository, revision).
+    """Simulate a hub with a dict of commits by (kind, repository, revision).
 
-    Returns the set of requests.
+    Returns the set of requested repositories.
     """
     commits = {("model", "some/small", "v1"): OLD, ("model", "some/theirs", "main"): NEW}
     asked = set()

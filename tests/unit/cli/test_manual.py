@@ -1,4 +1,4 @@
-"""`replicse help`: documentation pages in a terminal, without a checkout."""
+"""`replicse help`: documentation in a terminal, without a checkout."""
 
 import re
 

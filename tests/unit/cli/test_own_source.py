@@ -1,4 +1,4 @@
-"""A record source in a workspace: its output, and mistakes in its files."""
+"""A user's record source in a workspace: output, and mistakes in files."""
 
 import csv
 from pathlib import Path
@@ -34,7 +34,7 @@ def write_source(about=ABOUT, lines=(HEADER, *SEEDS)):
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """Create an empty workspace, and the shipped workflow without its record."""
+    """Create an empty workspace, and the shipped workflow without the record."""
     workflow = tmp_path / "workflow"
     workflow.mkdir()
     for path in (ROOT / "workflow").iterdir():
@@ -61,7 +61,7 @@ def test_a_strangers_source_is_shown_with_its_verdict_and_its_files(own, capsys)
     assert (
         "https://github.com/stranger/rerun/blob/0123456789012345678901234567890123456789/logs/0.txt" in text
     )
-    # Our studies have its numbers in the column of others, too.
+    # In the tables of our studies, the column of other measurements should contain the source, too.
     assert main(["show", "simcse/table5"]) == 0
     assert "75.80 (sd 0.66, n 3)," in capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""A kept study as a record source: two files that pass the checks."""
+"""Write a kept study as a record source: two files that pass the checks."""
 
 import pytest
 from places import ROOT
@@ -36,7 +36,7 @@ VALUES = [
         "item": "tableA1",
         "column": "best-64",
         "metric": "sts-dev/STS-B/all",
-    },  # the best of several runs
+    },  # the maximum of several runs
     {**FIRST, "seed": 2, "value": ""},
 ]
 
@@ -47,7 +47,7 @@ def keep(*words):
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Write the numbers and measurements of a kept study; return the folder."""
+    """Write the scores and measurements of a kept study; return the folder."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "reports" / "studies" / "lab"
     write_json(folder / "config.json", {"scale": "paper"})

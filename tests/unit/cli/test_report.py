@@ -13,9 +13,10 @@ from replicse.judge.statistics.multiplicity import FALSE
 
 
 def test_the_csv_next_to_a_report_is_the_one_of_the_item_and_its_pages_adjust_verdicts(tmp_path, monkeypatch):
-    """Write one CSV file for an item, and adjusted verdicts on its pages.
+    """An item should have a single CSV file; pages should adjust verdicts.
 
-    Two files with the same name once had different verdicts, and one did not state which kind.
+    Two files with the same name once had different verdicts, and the reader could not see which were
+    adjusted.
     """
     monkeypatch.chdir(tmp_path)
     item = example.item("dropout")

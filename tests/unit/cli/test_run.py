@@ -48,9 +48,9 @@ def test_an_item_may_be_written_in_several_ways(items, words, found):
 
 
 def test_a_profile_whose_executor_is_not_installed_is_refused_in_one_sentence(monkeypatch, capsys):
-    """Refuse a profile whose executor is missing, in one sentence.
+    """A profile is refused in a sentence if the executor is missing.
 
-    Snakemake once printed a hundred lines of options and an invalid choice.
+    Snakemake once printed a hundred lines of options and "invalid choice".
     """
     monkeypatch.setattr(profiles, "find_spec", lambda name: None)
     assert main(["run", "--scale", "micro", "--profile", "slurm", "-n"]) == 2
@@ -61,7 +61,7 @@ def test_a_profile_whose_executor_is_not_installed_is_refused_in_one_sentence(mo
 
 @pytest.fixture
 def calls(tmp_path, monkeypatch):
-    """Return the command lines for Snakemake in a folder with a config."""
+    """Return the list of Snakemake's command lines, in a folder with a config."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text(CONFIG)
     (tmp_path / "more.yaml").write_text("seeds: [1]\n")
@@ -76,9 +76,9 @@ def calls(tmp_path, monkeypatch):
 
 
 def test_ctrl_c_leaves_snakemake_the_time_that_it_takes_to_end_its_jobs():
-    """Let Snakemake end its jobs after Ctrl-C.
+    """After Ctrl-C, Snakemake should have time to end its jobs.
 
-    It was once killed a quarter of a second later, and left its lock, and jobs without a parent.
+    Snakemake was once killed after a quarter of a second; the lock and orphaned jobs were left.
     """
     main_thread = threading.main_thread().ident
     threading.Timer(0.5, signal.pthread_kill, [main_thread, signal.SIGINT]).start()
@@ -124,9 +124,9 @@ def test_an_option_that_the_slurm_executor_refuses_is_named_with_its_resource(tm
 
 @pytest.mark.parametrize("words", [["--profile", "gpu-box"], ["--", "--resources", "gpu=2"]])
 def test_gpus_are_refused_on_a_machine_without_one(calls, capsys, monkeypatch, words):
-    """Refuse GPUs on a machine without one.
+    """GPUs are refused on a machine without a GPU.
 
-    The jobs once waited for a GPU, or ran on the CPU, without a warning.
+    The jobs once waited for a GPU, or used the CPU, without a warning.
     """
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     command = ["run", "simcse_table3", "--workflow", str(ROOT / "workflow"), *words]
@@ -150,7 +150,7 @@ def test_flags_of_snakemake_are_printed_and_asked_for_after_two_dashes(calls, ca
 
 
 def test_temporary_files_of_killed_jobs_are_removed_at_the_next_start(calls, capsys):
-    """Remove temporary files of killed jobs at the next start.
+    """Temporary files of killed jobs should be removed at the next start.
 
     2 of 126 kills left a figure, or the weights of a checkpoint, as `.NAME.ID.tmp`.
     """
@@ -205,9 +205,9 @@ def test_a_committed_study_is_run_by_its_name(calls, capsys):
 
 
 def test_what_cannot_be_planned_is_told_before_snakemake_starts(calls, tmp_path, capsys):
-    """Report planning errors before Snakemake starts.
+    """Planning errors are reported before Snakemake starts.
 
-    Snakemake once showed its traceback around the sentence, and the exit code of a failure.
+    Snakemake once printed a traceback around the sentence, and the exit code was the code of a failed run.
     """
     shutil.copytree(ROOT / "workflow", tmp_path / "own")
     table = tmp_path / "own/papers/simcse/tables/table3.yaml"
@@ -219,9 +219,9 @@ def test_what_cannot_be_planned_is_told_before_snakemake_starts(calls, tmp_path,
 
 @pytest.mark.parametrize("cores", ["0", "-1", "two"])
 def test_cores_are_a_number_or_all(calls, capsys, cores):
-    """Accept a positive number of cores, or all.
+    """The number of cores should be positive, or "all".
 
-    With 0 Snakemake waited forever, with -1 each training ended in a traceback.
+    With 0 Snakemake waited forever; with -1 each training ended in a traceback.
     """
     assert main(["run", "--cores", cores, "--workflow", str(ROOT / "workflow")]) == 2
     assert f'--cores is {cores}; expected "all" or a number at least 1' in capsys.readouterr().err
@@ -232,9 +232,9 @@ def test_cores_are_a_number_or_all(calls, capsys, cores):
     ("words", "stays"), [([], False), (["all"], False), (["simcse/table3"], True), (["-n"], True)]
 )
 def test_a_report_of_what_there_was_does_not_outlive_the_whole_study(calls, words, stays):
-    """Remove a report of an incomplete study once the study is complete.
+    """A report of an incomplete study should be removed when it is complete.
 
-    Snakemake calls no hooks if there is nothing to do: one of 1,002 kills left the report behind.
+    Snakemake calls no hooks if there is nothing to do: after one of 1,002 kills, the report was left.
     """
     files = [Path(home, "micro/partial/table3.csv") for home in ("results", "figures", "reports")]
     for file in files:
@@ -246,9 +246,9 @@ def test_a_report_of_what_there_was_does_not_outlive_the_whole_study(calls, word
 
 
 def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
-    """Refuse the second of two studies that start together.
+    """If two studies start together, the second is refused.
 
-    Snakemake takes its own lock only seconds after the second start.
+    Snakemake only takes its lock seconds after the second start.
     """
     said = r"another `replicse run` uses this folder; wait for it or end it"
     with hold(tmp_path), pytest.raises(BadInput, match=said):
@@ -297,7 +297,12 @@ def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch):
 
 
 def told(events, terminal=False):
-    """Return the handler's output for (event, fields)."""
+    """Return the output of the log handler.
+
+    Args:
+        events: List of (event, dict of fields).
+        terminal: Whether the output is a terminal. Default: False.
+    """
     handler = LogHandler(SimpleNamespace(dryrun=False), None)
     handler.console = Console(
         file=io.StringIO(), force_terminal=terminal, width=100, soft_wrap=True, color_system=None

@@ -1,6 +1,6 @@
 """The cache of compiled studies.
 
-A loaded study equals the compiled one; changed inputs are compiled again.
+A loaded study equals the compiled study. If an input changes, the study is compiled again.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ PLUGIN = "from replicse.registry.terms import Term\n"
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
-    """Copy the workflow to a workspace, which tests may change."""
+    """Copy the workflow to a workspace that tests can change."""
     for name in ("papers", "scales", "datasets.yaml", "hub.lock.yaml"):
         source = WORKFLOW / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / "workflow" / name)
@@ -42,7 +42,7 @@ def workspace(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """Record the configs that are compiled instead of loaded."""
+    """Return a list of the configs that are compiled instead of loaded."""
     calls, compile_study = [], compiler.compile_study
 
     def count_call(config, *others, **more):
@@ -62,7 +62,7 @@ def test_a_loaded_study_equals_the_compiled_one(scale, workspace):
     assert loaded is not study
     for part in dataclasses.fields(study):
         ours, theirs = (getattr(each, part.name) for each in (loaded, study))
-        # Claims contain expressions, which are compared by identity.
+        # Claims contain expressions, which can only be compared by identity.
         if part.name not in ("papers", "unplanned", "remembered"):
             assert ours == theirs, part.name
         assert not any(isinstance(each, MutableMapping | list | set) for each in (ours, theirs)), part.name

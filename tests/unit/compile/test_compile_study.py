@@ -1,6 +1,6 @@
-"""Compile studies: shared runs, chains, scale adjustments and mistakes.
+"""Compile studies: shared runs, chains, adjustments by scale, mistakes.
 
-Also tests published spreads.
+Also tests published standard deviations.
 """
 
 import shutil
@@ -36,7 +36,7 @@ def plan_of(**changes):
 def workflow(tmp_path):
     """Copy the workflow with the record and the papers of CONFIG.
 
-    Tests may break the copy.
+    Tests can break the copy.
     """
     for name in ("papers/simcse", "papers/repro", "record", "scales"):
         shutil.copytree(WORKFLOW / name, tmp_path / name)
@@ -107,9 +107,9 @@ def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
 
 
 def test_a_hub_encoder_is_read_from_a_folder_of_the_config(monkeypatch, tmp_path):
-    """Load a hub encoder from a folder in the config.
+    """A hub encoder is loaded from a folder if the config has one.
 
-    The folder names the encoder; if it does not exist, only a run is refused.
+    The encoder is named after the folder. If the folder does not exist, only `run` is refused.
     """
     monkeypatch.chdir(tmp_path)
     folders = {"sentence-transformers/all-MiniLM-L6-v2": "models/all-MiniLM-L6-v2"}
@@ -179,7 +179,7 @@ def test_a_chain_starts_from_the_checkpoint_of_a_real_run_of_the_same_seed(tmp_p
     assert job.payload["tokenizer"] == earlier.payload["tokenizer"]
 
 
-# Published spreads
+# Published standard deviations
 
 
 @cases

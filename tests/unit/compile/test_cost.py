@@ -1,4 +1,4 @@
-"""Cost estimates against manual calculations and published figures."""
+"""Cost estimates, compared with manual calculations and published numbers."""
 
 import pytest
 from cases import cases
@@ -98,9 +98,9 @@ def left_out(papers, **changes):
 
 
 def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
-    """Run a large search only if it is named.
+    """A large search only runs if it is named.
 
-    Two tables of DiffCSE need 800 runs, a third of the paper scale.
+    Two tables of DiffCSE need 800 runs, a third of all runs of scale paper.
     """
     grids = ["diffcse/table12", "diffcse/table13"]
     assert left_out({"diffcse": "all"}) == grids
@@ -116,8 +116,8 @@ def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
     assert "diffcse/table12" in compile_study(values, WORKFLOW, only="diffcse/table12").items
 
 
-# Minutes of an epoch on Wikipedia: 16 to 18 on a 3090 and 5 on an H100 in public logs of BERT-base, the authors'
-# train_results.txt on the hub for RoBERTa-base.
+# Minutes per epoch on Wikipedia: for BERT-base, 16 to 18 on a 3090 and 5 on an H100 in public logs; for
+# RoBERTa-base, the authors' train_results.txt on the hub.
 PUBLIC = [
     ("unsup-simcse-bert-base", "3090", (16, 18)),
     ("unsup-simcse-bert-base", "H100", (5,)),
@@ -155,7 +155,7 @@ def test_long_texts_are_counted_by_the_sets_that_are_read(item, suite, tokens):
     assert not {"knn", "mteb"} & {*estimate.not_counted}
     alone = [name for name, suites in plan.suites.items() if suites == {suite}]
     most = max(Cost(plan).evaluation([name]).expected for name in alone)
-    # The largest of these encoders is of BERT-base's size.
+    # The largest of these encoders has the size of BERT-base.
     assert most * 3600 * 1.3e13 / (2 * 12 * 12 * 768**2) == pytest.approx(tokens)
 
 
@@ -166,16 +166,18 @@ def test_gpu_memory_of_a_step_against_estimates_by_others_and_a_measured_peak():
     large = {"init": {"hub": "bert-large-uncased", "revision": "x"}, "optimisation": {"batch_size": 512}}
     assert 27 < gigabytes(**large, precision="fp16") < 35
     assert gigabytes(**large, precision="fp16", rows=64) < 11
-    # benchmarks/memory.py on a CPU, batch 64 in fp32: 5,247 MiB, of which Python and torch are about 700.
+    # benchmarks/memory.py on a CPU with batch size 64 in fp32 needs 5,247 MiB; Python and torch use about 700
+    # MiB.
     measured = (5247 - 700) * 2**20 / 1e9
     assert measured / 1.3 < gigabytes(precision="fp32", optimisation={"batch_size": 64}) < measured * 1.3
     assert training_bytes(spec(init={"hub": "nobody/knows", "revision": "x"}), {}) is None
 
 
 def test_the_weights_of_a_study_are_counted_in_bytes():
-    """Count the weights of a study in bytes.
+    """The weights of a study are counted in bytes.
 
-    A run has two checkpoints of 0.5 GB with selection, one without, and one for each step of a trajectory.
+    A run saves two checkpoints of 0.5 GB if it uses selection, else a single checkpoint. Each step of a
+    trajectory adds a checkpoint.
     """
     base = spec(init={"hub": "bert-base-uncased", "revision": "x"})
     weights = 4 * (12 * 12 * 768**2 + 50_265 * 768)
@@ -188,9 +190,9 @@ def test_the_weights_of_a_study_are_counted_in_bytes():
 
 
 def test_a_complete_study_keeps_the_weights_of_runs_that_no_search_asks_for():
-    """Count only weights of runs outside searches for a complete study.
+    """For a complete study, only weights of runs outside searches count.
 
-    Before, all runs of the paper scale left 1.6 TB of weights; four fifths of them are of searches.
+    All runs of the paper scale would leave 1.6 TB of weights; searches would need four fifths of this.
     """
     study = shipped_plan(scale="paper", papers="all", seeds=[0])
     discarded = list_discarded(study)

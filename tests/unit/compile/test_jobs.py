@@ -1,4 +1,4 @@
-"""The jobs of a study: one writer for each file, and no cycles.
+"""The jobs of a study: each file has one writer, and there are no cycles.
 
 Also tests the code and settings that each job depends on.
 """
@@ -12,7 +12,7 @@ from planned import shipped_plan
 from replicse.compile.jobs import list_jobs
 from replicse.registry.plugins import unit_of
 
-# All stages, chains, augmentations with an encoder, and runs that start from the hub.
+# These use all stages, chains, augmentations with an encoder, and runs that start from a hub encoder.
 PAPERS = {
     "simcse": "all",
     "repro": "all",
@@ -67,9 +67,9 @@ def test_a_run_depends_on_the_code_of_what_its_spec_names(graph, plan):
 
 
 def test_the_settings_of_a_job_have_every_default_written_out(graph, plan):
-    """Write every default into the settings of a job.
+    """Every default should be in the settings of a job.
 
-    A changed default then changes the specification, although the payload omits it.
+    If a default changes, the specification then changes, too, although the payload does not contain it.
     """
     for run, spec in plan.runs.items():
         (settings,) = json.loads(graph["train", run].text)["settings"]

@@ -1,4 +1,4 @@
-"""Papers of a workspace: adjustments of runs, and limits of searches."""
+"""A workspace's papers: adjustments of runs, and limits of searches."""
 
 import pytest
 import yaml
@@ -23,9 +23,9 @@ def write_scale(folder, **keys):
 
 @pytest.fixture
 def mine(workspace):
-    """Write a workspace with a paper `mine`, whose recipe sets two values.
+    """Create a workspace with a paper `mine`.
 
-    It sets batch size and steps, and inherits the rest.
+    The recipe only sets batch size and steps; other settings are from the parent recipe.
     """
     (workspace / "scales").mkdir()
     write_paper(workspace, "mine", {"table1": TABLE}, recipes={"own": OWN})
@@ -55,9 +55,9 @@ def test_rules_of_an_own_scale_apply_to_own_recipes(mine):
 
 
 def test_a_row_of_an_own_table_is_kept_and_a_packaged_first_stage_is_adjusted(mine):
-    """Keep the user's row, and adjust a packaged first stage.
+    """The user's row is kept, but a packaged first stage is adjusted.
 
-    The second stage starts from the run that the package's own table trains.
+    The second stage starts from the run that is also trained for the package's table.
     """
     second = {**OWN, "init": {"use": "simcse/unsup", "run": {"optimisation": {"batch_size": 32}}}}
     row = {"id": "own", "encoder": {"use": "own", "run": {"optimisation": {"learning_rate": 1e-3}}}}
@@ -70,9 +70,9 @@ def test_a_row_of_an_own_table_is_kept_and_a_packaged_first_stage_is_adjusted(mi
 
 
 def test_searches_of_an_own_paper_are_run_completely_at_packaged_scales(mine):
-    """Run searches of a user's paper completely at packaged scales.
+    """Packaged scales run all of a search of a user's paper.
 
-    For shipped papers, micro tries four other learning rates, and two jobs of a random search.
+    For shipped papers, micro uses four other learning rates, and two jobs of a random search.
     """
     draw = {"jobs": 5, "domains": {"dropout.hidden": {"uniform": [0, 0.3]}}}
     searches = [{"grid": {"optimisation.learning_rate": [2e-2, 3e-2]}}, {"draw": draw}]
@@ -114,7 +114,7 @@ def write_corpus(workspace, paper):
 
 
 def test_another_paper_changes_no_job_of_a_paper(mine):
-    """Do not change jobs because another paper was added.
+    """A further paper does not change the jobs of a paper.
 
     Items once contained the evaluation datasets of all papers, so a further dataset made all tables outdated.
     """
@@ -137,9 +137,10 @@ def test_another_paper_changes_no_job_of_a_paper(mine):
 
 
 def test_two_papers_may_have_corpora_of_one_name(mine):
-    """Allow two papers to use the same name for a corpus.
+    """Two papers can use the same name for a corpus.
 
-    The template names each corpus `own`; a second paper does not change the ids of the first paper's runs.
+    The template uses the name `own` for each corpus. A second paper must not change the ids of the first
+    paper's runs.
     """
     write_paper(mine, "first", {"table1": TABLE}, recipes={"own": {**OWN, "corpus": "own"}})
     write_corpus(mine, "first")

@@ -39,7 +39,7 @@ def test_memory_by_size_and_by_rows():
     assert resources.training_memory_mb((12, 768), PAPER, 2) == 2 * base
     assert resources.training_memory_mb(None, PAPER) == 32000
     assert resources.training_memory_mb((2, 32), ScaleNeeds()) == 3000
-    # 5.4 million rows needed 3.9 GB as one list.
+    # 5.4 million rows needed 3.9 GB as a list.
     assert 3900 < resources.store_memory_mb(5_434_400) < 6000 and resources.store_memory_mb(24_445) < 1100
 
 
@@ -49,15 +49,30 @@ def paper():
 
 
 def ask(memory, time, attempt=1, **wildcards):
-    """Return minutes and MB that a rule's functions request from Snakemake."""
+    """Return the resources that a rule requests from Snakemake.
+
+    Args:
+        memory: Function of a rule that returns MB.
+        time: Function of a rule that returns minutes.
+        attempt: Number of the attempt. Default: 1.
+        wildcards: Wildcards of the job.
+    """
     named = Wildcards(fromdict=wildcards)
     return {"runtime": time(named, attempt), "mem_mb": memory(named, attempt), "gpu": 1}
 
 
 def ask_for_groups(study, profile, attempt=1):
-    """Return Snakemake's requests to Slurm: runs, and long evaluations.
+    """Return the resources that Snakemake requests from Slurm.
 
-    A run is requested with its evaluations; each long evaluation is requested alone.
+    A run is requested together with the short evaluations; each long evaluation is requested alone.
+
+    Args:
+        study: The compiled study.
+        profile: Name of the profile.
+        attempt: Number of the attempt. Default: 1.
+
+    Returns:
+        A list of dicts for the runs, and a list of dicts for the long evaluations.
     """
     jobs = resources.JobResources(study)
     settings = yaml.safe_load((WORKFLOW / "profiles" / profile / "config.yaml").read_text())
@@ -87,9 +102,9 @@ def ask_for_groups(study, profile, attempt=1):
 
 @pytest.mark.parametrize(("profile", "attempt"), [("slurm", 1), ("slurm-gpu", 1), ("slurm-gpu", 3)])
 def test_no_allocation_of_the_paper_scale_asks_for_more_than_a_day(paper, profile, attempt):
-    """Request at most a day for each allocation of the paper scale.
+    """An allocation of the paper scale requests at most a day.
 
-    Long suites were once in the group of their run, and Snakemake requested up to 153 hours.
+    Long suites were once in the group of the run, and Snakemake requested up to 153 hours.
     """
     groups, alone = ask_for_groups(paper, profile, attempt)
     assert len(groups) == len(paper.runs) > 1000

@@ -1,4 +1,4 @@
-"""Searches: settings of their runs."""
+"""Searches and the settings of their runs."""
 
 from replicse.compile.searches import get_setting
 from replicse.registry.frozen import frozen_models
@@ -17,9 +17,10 @@ RUN = {
 
 
 def test_a_setting_of_a_term_is_found_and_leaves_the_run_unchanged():
-    """Find a setting of a term without changing the run.
+    """Getting a setting of a term does not change the run.
 
-    A cached property of the run once made each frozen model count twice, so payloads had duplicates.
+    Because of a cached property of the run, each frozen model was once counted twice, so payloads had
+    duplicates.
     """
     run = Run.of(RUN, "run")
     assert get_setting(run, "terms.infonce.temperature") == 0.1

@@ -1,4 +1,4 @@
-"""Specifications of jobs: changes, comparisons with copies, and dates."""
+"""Specifications of jobs: changes, comparison with copies, and dates."""
 
 import json
 import os
@@ -31,9 +31,12 @@ def specifications(plan):
 
 
 def finish(specifications, job, date):
-    """Write the outputs and the specification's copy of a job, with a date.
+    """Write the outputs of a job and the copy of the specification.
 
-    The date is in seconds.
+    Args:
+        specifications: Specifications of the study.
+        job: The job.
+        date: Modification time of the files in seconds.
     """
     for file in job.outputs:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +52,7 @@ def finish_all(specifications):
 
 
 def is_dated_right(specifications, job):
-    """Return whether Snakemake sees no input newer than an output."""
+    """Return whether no input is newer than an output, as Snakemake checks."""
     inputs = [specifications.place(job), *filter(Path.is_file, map(Path, job.inputs))]
     outputs = [*map(Path, job.outputs), job.copy]
     newest = max(file.stat().st_mtime_ns for file in inputs)
@@ -119,9 +122,9 @@ def test_a_result_without_a_copy_is_older_than_its_specification(specifications,
 
 
 def test_a_change_reaches_everything_that_is_computed_from_it_and_goes_with_it(specifications, monkeypatch):
-    """Propagate a change to all results, and its reversal, too.
+    """A change should affect all dependent results, until it is reverted.
 
-    After a change is reverted, no job runs again.
+    After the change is reverted, no job should run again.
     """
     finish_all(specifications)
     changed = Specifications(specifications.study)
@@ -168,9 +171,10 @@ def test_each_part_of_a_specification_counts(specifications):
 
 @pytest.mark.parametrize("scale", ["micro", "paper"])
 def test_the_plan_of_an_item_is_the_same_after_a_specification(scale):
-    """Compare an item's plan before and after it is written as specification.
+    """The plan of an item should be equal after it is saved and loaded.
 
-    Tables, figures, searches with a shown hyper-parameter, derived columns and borrowed spreads.
+    The study has tables, figures, searches with a shown hyper-parameter, derived columns, and borrowed
+    standard deviations.
     """
     papers = {"simcse": "all", "noncontrastive": "all", "repro": "all", "diffcse": "all"}
     study = shipped_plan(scale=scale, papers=papers, adjudicate="all")
@@ -187,9 +191,9 @@ def test_the_plan_of_an_item_is_the_same_after_a_specification(scale):
 
 
 def _same_cells(read, plan):
-    """Return whether cells are equal, apart from requests for encoders.
+    """Return whether cells are equal, except for encoder requests.
 
-    A job does not need these requests.
+    These requests are not needed by a job.
     """
     for one, other in zip(read.planned, plan.planned, strict=True):
         assert one.id == other.id and one.jobs == other.jobs and one.seeds == other.seeds

@@ -1,4 +1,4 @@
-"""Fixtures that write files for the tests of data."""
+"""Fixtures that write data files for tests."""
 
 import csv
 import json
@@ -11,7 +11,10 @@ from pyarrow import parquet
 
 @pytest.fixture
 def senteval(tmp_path):
-    """Return a function that writes a SentEval file and returns the path."""
+    """Return a function that writes a SentEval file and returns the path.
+
+    Its arguments are the path below `downstream` and the content, a string or bytes.
+    """
 
     def write(name, content):
         path = tmp_path / "SentEval" / "downstream" / name
@@ -24,7 +27,11 @@ def senteval(tmp_path):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """Return a function that creates a commit in an offline hub cache (main)."""
+    """Return a function that creates a commit in an offline hub cache.
+
+    Its arguments are the kind, the repository, the commit and the revision (default: main). It returns the
+    folder of the commit.
+    """
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
 
@@ -40,9 +47,9 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture(params=["csv", "tsv", "jsonl", "parquet"])
 def table(request, tmp_path):
-    """Return a function that writes dicts as a table of each format.
+    """Return a function that writes a list of dicts to a table.
 
-    The dicts have equal keys. The function returns the path.
+    All dicts must have the same keys. The function returns the path. Tests run for each format.
     """
 
     def write(rows):

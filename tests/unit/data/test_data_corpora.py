@@ -27,9 +27,9 @@ def corpus(root, text, **spec):
 
 
 def test_lines_as_written_are_those_of_the_authors_loader(tmp_path):
-    """Keep lines as the authors' loader does.
+    """Lines are kept as in the authors' loader.
 
-    Skipping empty lines and collapsing spaces made 1,000,000 lines fewer rows.
+    If empty lines are skipped and spaces are collapsed, the corpus has fewer than 1,000,000 rows.
     """
     datasets = pytest.importorskip("datasets")
     text = "first  line\n\n led and ended by spaces \n \none\u2028line\nlast"
@@ -125,7 +125,7 @@ def test_a_wrong_recipe_says_what_is_wrong(tmp_path, spec, message):
         read_corpus(tmp_path, spec)
 
 
-# The numbers of rows in shared/data/README.md.
+# The numbers of rows are in shared/data/README.md.
 @cases
 def test_real_counts(real_data, spec, columns, rows):
     found = read_corpus(real_data, spec)
@@ -136,9 +136,15 @@ A, B, C, D = ("a" * 30, "b" * 40, "c" * 30, "d" * 35)
 
 
 def by_hand(text, sentences, shortest, longest):
-    """Return the chunks of a text like Gonzalez-Marquez et al.
+    """Return the chunks of a text as in the code of Gonzalez-Marquez et al.
 
-    Their code works sentence by sentence.
+    A slow loop over sentences.
+
+    Args:
+        text: The text of a document.
+        sentences: Number of sentences in a chunk.
+        shortest: Minimum number of characters of a sentence.
+        longest: Maximum number of characters of a sentence.
     """
     parts = text.split(".")
     chunks = []
@@ -173,7 +179,7 @@ def test_each_visit_draws_two_different_chunks_of_a_text_that_has_two(tmp_path):
     assert found == read_corpus(tmp_path, spec) != read_corpus(tmp_path, {**spec, "seed": 1})
     pairs = list(zip(found["anchor"], found["positive"], strict=True))
     chosen = [by_hand(texts[place], 2, 20, 50) for place in (0, 2)]
-    for place, chunks in enumerate(chosen):  # A text with one chunk is never used.
+    for place, chunks in enumerate(chosen):  # A text with a single chunk is not used.
         drawn = Counter(pairs[place::2])
         wanted = set(permutations(chunks, 2))
         assert set(drawn) == wanted and sum(drawn.values()) == 200

@@ -1,6 +1,6 @@
-"""Recorded and checked evaluation datasets.
+"""Evaluation datasets are recorded and checked.
 
-Truncated and replaced files never become a score.
+A truncated or replaced file must never result in a score.
 """
 
 import gzip
@@ -50,9 +50,9 @@ def test_rows_and_sha256_of_the_sets_that_are_there_are_recorded(tmp_path, sente
 
 
 def test_the_papers_scale_runs_on_a_folder_of_evaluation_sets_alone(tmp_path):
-    """Prepare the paper scale with a folder of evaluation datasets alone.
+    """Scale paper should run if the data root only has evaluation datasets.
 
-    The hub has SentEval as an archive; here it is a folder, and nothing is loaded yet.
+    The hub has SentEval as an archive; here it is a folder, and other files are recorded as missing.
     """
     root = write_stsb(tmp_path / "data", {"dev": PAIRS})
     config = {"scale": "paper", "papers": {"repro": ["table2"]}, "seeds": [0]}

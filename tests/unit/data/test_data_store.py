@@ -76,9 +76,9 @@ def test_a_changed_or_missing_array_is_found(tmp_path, tokenizer_file, change):
 
 
 def test_tokens_are_written_block_by_block_with_the_bytes_of_np_save(tmp_path):
-    """Write tokens in blocks, with the bytes of np.save.
+    """Tokens are written in blocks, with the same bytes as np.save.
 
-    The tokens of 5.4 million rows in memory at once needed more than a job's 4 GB.
+    The tokens of 5.4 million rows in memory at once needed more than the 4 GB of a job.
     """
     drawn = np.random.default_rng(0)
     sizes = [[int(size) for size in drawn.integers(1, 9, 4)] for _ in range(6)]

@@ -101,7 +101,7 @@ def test_bytes_that_are_no_lines_are_bad_input(tmp_path, content, problem):
         assert list(read_lines(path, fallback="latin-1")) == [(1, "fine é"), (2, "café")]
 
 
-# Methods section 2.2: by subset, or by split.
+# Counts from methods section 2.2, by subset or by split.
 @cases
 def test_real_counts(real_data, task, counts, lowest):
     subsets = [

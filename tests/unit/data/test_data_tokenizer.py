@@ -110,7 +110,7 @@ def test_a_trained_byte_bpe_looks_like_roberta():
     assert tokenizer.encode("THE FOX").ids != tokenizer.encode("the fox").ids
     lower = train_tokenizer("byte-bpe", LINES, 300, lowercase=True)
     assert lower.encode("THE FOX").ids == lower.encode("the fox").ids
-    # The mask token includes the space before it, but not the space after it.
+    # The mask token includes the space before the mask, but not the space after it.
     assert tokenizer.encode("a <mask> b").tokens == ["<s>", "a", " <mask>", "Ġ", "b", "</s>"]
     assert tokenizer.encode("a <mask> b").ids[2] == 4
     assert set(tokenizer.encode("a", "b").type_ids) == {0}
@@ -125,7 +125,7 @@ def test_a_trained_byte_bpe_agrees_with_transformers(real_data, tmp_path):
     ours.model.save(str(tmp_path))
     vocabulary, merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
     pairs = [tuple(line.split(" ")) for line in merges.read_text(encoding="utf-8").split("\n")[1:-1]]
-    mask = AddedToken("<mask>", lstrip=True, normalized=False)  # As in the tokenizer.json of roberta-base.
+    mask = AddedToken("<mask>", lstrip=True, normalized=False)  # As in tokenizer.json of roberta-base.
     reference = RobertaTokenizerFast(vocab=json.loads(vocabulary.read_text()), merges=pairs, mask_token=mask)
     texts = [*sentences, "a <mask> b", "<mask>", "  two  blanks "]
     assert [encoding.ids for encoding in ours.encode_batch(texts)] == reference(texts)["input_ids"]

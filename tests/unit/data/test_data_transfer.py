@@ -48,9 +48,9 @@ def test_malformed_files_are_named(tmp_path, senteval, task, files, place):
 
 @cases
 def test_real_counts(real_data, task, counts):
-    """Count rows by class, empty lines included (methods 2.3).
+    """The numbers of rows by class are as in methods 2.3.
 
-    2 + 2 rows of CR, 1 + 2 rows of MPQA.
+    Empty lines count: CR has 2 + 2 of them, MPQA 1 + 2.
     """
     splits = load_transfer(real_data, task).splits
     assert splits.keys() == counts.keys()

@@ -1,4 +1,4 @@
-"""Corpora from the hub's cache, compared with their original files."""
+"""Corpora from the hub cache, compared with the original files."""
 
 import gzip
 import json
@@ -27,9 +27,9 @@ PAPER = load_scale(ROOT / "workflow" / "scales" / "paper.yaml").pinned(load_lock
 
 @pytest.fixture
 def hub(cache, tmp_path, monkeypatch):
-    """Return a function that writes rows of a dataset to an offline hub cache.
+    """Return a function that writes a dataset to an offline hub cache.
 
-    As parquet or JSON lines.
+    The rows are written as parquet or JSON lines, by the suffix of the file.
     """
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "arrow"))
 
@@ -50,7 +50,10 @@ def hub(cache, tmp_path, monkeypatch):
 
 
 def numbered(rows, names=LABELS):
-    """Return labelled pairs like the hub's: a number, or -1 for no agreement."""
+    """Return labelled pairs in the hub's format.
+
+    A label is a number, or -1 if annotators did not agree.
+    """
     return [
         {"premise": a, "hypothesis": b, "label": names.index(label) if label in names else -1}
         for a, b, label in rows
@@ -116,7 +119,7 @@ def test_the_rows_are_those_of_the_pinned_commit(hub, tmp_path):
         read_corpus(tmp_path, nli(parts=[part | {"revision": "e" * 40}]))
 
 
-# Facts that a plan knows
+# Facts needed for a plan
 
 
 def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():
@@ -133,11 +136,11 @@ def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():
     assert "vectors/glove.6B.300d.txt" not in data_files(plan)
 
 
-# The same corpus from the hub and from its original files
+# The same corpus from the hub and from the original files
 
 
 def put_both_nli(hub, tmp_path, real_data, corpus):
-    """Write truncated SNLI and MultiNLI to the hub cache and the data root."""
+    """Write truncated SNLI and MultiNLI datasets to hub cache and data root."""
     files = ("nli/snli/snli_1.0_dev.jsonl", "nli/multinli/multinli_1.0_dev_matched.jsonl")
     names = ("plain_text/train-00000-of-00001.parquet", "data/train-00000-of-00001.parquet")
     card = "configs: [{config_name: plain_text, data_files: [{split: train, path: plain_text/train-*}]}]"
@@ -160,7 +163,7 @@ def put_both_nli(hub, tmp_path, real_data, corpus):
     ],
 )
 def test_nli_corpora_are_the_same(hub, tmp_path, real_data, name, recipe):
-    # The expected rows are for the full data.
+    # The row counts of the recipe are for the complete datasets.
     plain = PAPER.corpora[name].plain()
     corpus = {key: entry for key, entry in plain.items() if key not in ("rows", "about", "sample")}
     files = put_both_nli(hub, tmp_path, real_data, corpus)

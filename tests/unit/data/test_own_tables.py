@@ -1,4 +1,4 @@
-"""The user's own corpora: tables with headings, and errors with the line."""
+"""The user's corpora: tables with a header, and errors with line numbers."""
 
 import csv
 import re
@@ -57,7 +57,7 @@ def test_quotes_and_blanks_are_read_as_the_file_was_written(tmp_path, note, name
     assert read(tmp_path / name, "ab"[: len(rows[0])]) == rows, note
 
 
-# A cell with a tab and a line end would look like two rows.
+# A cell with a tab and a line end could be parsed as two rows.
 cells = st.text('ab", \t', max_size=5) | st.text('ab", \n', max_size=5)
 
 
@@ -86,9 +86,9 @@ def test_a_cell_may_be_a_document_but_not_the_rest_of_the_file(tmp_path):
 
 
 def test_decimals_and_binary_text_of_parquet_are_numbers_and_text(tmp_path):
-    """Load decimals and binary text of parquet as numbers and text.
+    """Decimals and binary strings of parquet are loaded.
 
-    Files that Spark, DuckDB or BigQuery export were refused: "no text in sentence1 or score".
+    Files exported by Spark, DuckDB or BigQuery were once refused: "no text in sentence1 or score".
     """
     columns = {
         "a": pyarrow.array([b"One.", "Zwölf.".encode()], pyarrow.binary()),
@@ -119,9 +119,9 @@ def test_decimals_and_binary_text_of_parquet_are_numbers_and_text(tmp_path):
 def test_a_file_of_another_program_is_refused_with_the_command_that_converts_it(
     tmp_path, monkeypatch, separator, encoding, declared
 ):
-    """Refuse files of other programs with a command that converts them.
+    """If a file cannot be parsed, the error contains a convert command.
 
-    The command for a file that begins with sep=; once wrote a file without its header.
+    If the file began with sep=; the command once wrote a file without the header.
     """
     monkeypatch.chdir(tmp_path)
     decimal = ",5" if separator == ";" else ""

@@ -1,4 +1,4 @@
-"""The user's evaluation datasets: loaded tables, and errors with the line."""
+"""The user's evaluation datasets: tables, and errors with line numbers."""
 
 import json
 import tracemalloc
@@ -77,9 +77,9 @@ def test_broken_labels_are_refused_in_a_sentence(tmp_path, content, problem):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_table_is_checked_row_by_row(tmp_path, kind):
-    """Check a table row by row.
+    """A table is checked row by row.
 
-    Validating two million pairs once took 0.9 GB; the rows here take 20 MB.
+    Validating two million pairs once needed 0.9 GB of memory; here the rows have 20 MB.
     """
     file, rows = tmp_path / f"a.{kind}", range(60_000)
     columns = {
@@ -102,9 +102,9 @@ def test_a_table_is_checked_row_by_row(tmp_path, kind):
 @settings(max_examples=30)
 @given(st.lists(st.lists(st.text(max_size=6), min_size=3, max_size=3), min_size=1, max_size=6))
 def test_a_table_is_read_whole_or_refused(tmp_path_factory, rows):
-    """Load a table completely or refuse it.
+    """A table is loaded completely or refused.
 
-    Whatever the cells of JSON lines contain, no row is skipped and no empty text is kept.
+    Whatever the cells of JSON lines contain, no row is skipped and no empty string is kept.
     """
     file = tmp_path_factory.mktemp("set") / "mine.jsonl"
     file.write_text("".join(f"{json.dumps(dict(zip('abc', row, strict=True)))}\n" for row in rows))

@@ -1,6 +1,6 @@
 """Decoders: pooled by the last token or the mean, trained, saved, loaded.
 
-Decoders that cannot be pooled are refused.
+Decoders are refused if they cannot be pooled.
 """
 
 from dataclasses import replace
@@ -31,7 +31,16 @@ def decoder(request, tmp_path):
 
 
 def last_states(model, rows, positions=None):
-    """Return the last token's last state for rows of ids, (rows, hidden)."""
+    """Return the last hidden state of the last token of each row.
+
+    Args:
+        model: Model of `transformers`.
+        rows: List of lists of token ids.
+        positions: Positions of the tokens of each row. Default: 0, 1, 2 and so on.
+
+    Returns:
+        An array of shape (rows, hidden).
+    """
     states = states_by_hand(model, rows, positions)
     return np.stack([state[len(row) - 1] for state, row in zip(states, rows, strict=True)])
 
@@ -60,7 +69,7 @@ def test_a_prompt_ends_with_the_token_that_is_read_and_can_be_denoised(decoder):
 def test_what_nothing_can_be_read_from_is_refused(decoder, pooling, told):
     with pytest.raises(BadInput, match=told):
         SentenceEncoder.open(decoder[0], pooling, device="cpu")
-    if "Qwen2" in type(decoder[1]).__name__:  # it has no token at the start
+    if "Qwen2" in type(decoder[1]).__name__:  # no token at the start
         with pytest.raises(BadInput, match='the text "" has no token'):
             SentenceEncoder.open(decoder[0], "mean", device="cpu")(["bal", ""])
 

@@ -56,7 +56,7 @@ def test_a_saved_folder_comes_back_bit_for_bit_and_transformers_reads_it(family,
         ours = encoder(batch).last
         found = theirs[0].last_hidden_state[batch.padded_mask]
         torch.testing.assert_close(found, ours, rtol=1e-5, atol=1e-5)
-        if family != "distilbert":  # it has no pooler
+        if family != "distilbert":  # DistilBERT has no pooler
             pooled = head(ours[batch.first])
             torch.testing.assert_close(theirs[0].pooler_output, pooled, rtol=1e-5, atol=1e-5)
         logits = theirs[1].logits[batch.padded_mask]
@@ -68,7 +68,7 @@ def test_folders_of_transformers_are_read_with_their_pooler(family, tmp_path):
     theirs = huggingface(family).base_model
     theirs.save_pretrained(tmp_path)
     assert not open_backbone(tmp_path).predicts_tokens
-    # The base model of a masked-LM model has no pooler, as in SimCSE; DistilBERT never has a pooler.
+    # A masked-LM model contains no pooler, as in SimCSE. DistilBERT never has a pooler.
     assert load_head(tmp_path) is None
     if family == "distilbert":
         return
@@ -80,7 +80,14 @@ def test_folders_of_transformers_are_read_with_their_pooler(family, tmp_path):
 
 
 def rewritten(folder, rename=lambda name: name, file="model.safetensors", change=lambda value: value):
-    """Save a folder's weights with other names, or in another file or format."""
+    """Save the weights of a folder with other names or in another format.
+
+    Args:
+        folder: Folder of an encoder.
+        rename: Function that returns the new name of a weight. Default: no change.
+        file: File to write. Default: model.safetensors.
+        change: Function that returns the new value of a weight. Default: no change.
+    """
     stored = {rename(name): change(value) for name, value in load_file(folder / "model.safetensors").items()}
     (folder / "model.safetensors").unlink()
     if file.endswith(".bin"):
@@ -119,9 +126,9 @@ def test_half_precision_is_saved_and_read_as_fp32_and_a_folder_replaced(tmp_path
 def test_of_a_file_that_holds_several_models_only_the_encoder_is_taken(
     family, file, tmp_path, tokenizer_file
 ):
-    """Load only the encoder from a file with several models.
+    """If a file contains several models, only the encoder should be loaded.
 
-    A complete DiffCSE model: discriminator, generator and projector are beside the encoder.
+    The file is a complete DiffCSE model with discriminator, generator and projector.
     """
     encoder, discriminator, generator = tiny(family), tiny(family), tiny("distilbert", token_head=True)
     discriminator.save(tmp_path / "aux", mlp(32), tokenizer_file)
@@ -144,7 +151,7 @@ def test_of_a_file_that_holds_several_models_only_the_encoder_is_taken(
 
 
 def config(**changes):
-    """Return a function that changes keys of a folder's config.json."""
+    """Return a function that changes keys of config.json in a folder."""
 
     def change(folder):
         file = folder / "config.json"
@@ -163,7 +170,10 @@ def weights(change):
 
 
 def pickled(content):
-    """Return a function that replaces a folder's weights by a pickle or bytes."""
+    """Return a function that replaces the weights of a folder by a pickle.
+
+    The content is pickled, or written unchanged if it is bytes.
+    """
 
     def write(folder):
         (folder / "model.safetensors").unlink()
@@ -209,9 +219,9 @@ def test_broken_folders_say_what_is_wrong(tmp_path, tokenizer_file, change, word
 
 
 def test_opening_an_encoder_imports_nothing_heavy(tmp_path, tokenizer_file):
-    """Open an encoder without slow imports.
+    """Opening an encoder should not import slow modules.
 
-    `transformers` takes 6 s; torch._dynamo, which a normal_ on the meta device would import, 1.5 s.
+    `transformers` needs 6 s; torch._dynamo, which a normal_ on the meta device would import, needs 1.5 s.
     """
     tiny(vocabulary=120).save(tmp_path / "out", None, tokenizer_file)
     record_folder(tmp_path / "out", "run", "best")

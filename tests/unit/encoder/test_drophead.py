@@ -1,4 +1,4 @@
-"""Drophead: attention heads removed by row, against a reference model."""
+"""Drophead drops attention heads by row; compared with a reference model."""
 
 import pytest
 import torch
@@ -12,9 +12,9 @@ HEADS, LAYERS = 4, 3
 
 
 def kept_heads(rows):
-    """Return 0 and 1 by layer, row and head.
+    """Return a tensor of 0 and 1 of shape (layers, rows, heads).
 
-    The first row keeps one head, the second no head of layer 1.
+    The first row keeps a single head, the second row no head of layer 1.
     """
     kept = (torch.rand(LAYERS, rows, HEADS, generator=torch.Generator().manual_seed(3)) > 0.4).float()
     kept[:, 0] = torch.tensor([0.0, 1.0, 0.0, 0.0])
@@ -23,9 +23,14 @@ def kept_heads(rows):
 
 
 def of_transformers(folder, batch, kept):
-    """Return the states of a reference model with heads scaled in a loop.
+    """Return the hidden states of a reference model.
 
-    The loop is over rows and heads.
+    A slow loop over rows and heads scales the heads of BERT of `transformers`.
+
+    Args:
+        folder: Folder of the encoder.
+        batch: Packed batch of tokens.
+        kept: Tensor of shape (layers, rows, heads) from `kept_heads`.
     """
     import transformers
 

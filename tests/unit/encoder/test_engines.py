@@ -1,6 +1,6 @@
-"""Two engines behind one interface, with equal numbers.
+"""Two engines with the same interface compute equal numbers.
 
-Families that only one engine supports are trained, too.
+If only one of the engines supports a family, the family is trained, too.
 """
 
 import json
@@ -32,16 +32,22 @@ def seeded(one_thread):
 
 
 def saved(model, home):
-    """Write a model of `transformers` and a small tokenizer to a folder."""
+    """Save a model of `transformers` and a small tokenizer to a folder."""
     model.save_pretrained(home / "init")
     micro.tokenizer_file(home / "init")
     return home / "init"
 
 
 def after_one_step(folder, engine, home, terms):
-    """Return the loss of a fixed batch, and all weights after one step.
+    """Return the loss of a fixed batch, and all weights after a step.
 
-    The step is against the gradient; the weights are as saved.
+    The step is plain gradient descent. The weights are loaded from the saved encoder.
+
+    Args:
+        folder: Folder of the encoder.
+        engine: Name of the engine.
+        home: Folder to save to.
+        terms: List of loss terms.
     """
     torch.manual_seed(0)
     backbone = open_backbone(folder, engine)

@@ -1,6 +1,6 @@
-"""Families from `transformers`: vectors equal the library's.
+"""Families of `transformers`: vectors equal the library's vectors.
 
-Alone, and in a batch with other sentences.
+Each sentence is encoded alone, and in a batch with other sentences.
 """
 
 from pathlib import Path
@@ -30,7 +30,7 @@ def folder(tmp_path):
 
 
 def made(family, folder):
-    """Write a random encoder of a family, and return it."""
+    """Write a random encoder of a family, and return the model."""
     import transformers
     from transformers.models.auto import modeling_auto
 

@@ -1,4 +1,4 @@
-"""Vectors with a fitted post-processing: its data, and how often it runs."""
+"""Fitted post-processing: on which data, and how often."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from replicse.registry.encoders import postprocessing_of
 
 
 class Base:
-    """Seeded vectors that count how often they are computed."""
+    """An encoder with random vectors that records the prepared sentences."""
 
     def __init__(self):
         self.prepared = []

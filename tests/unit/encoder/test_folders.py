@@ -1,4 +1,4 @@
-"""Files beside an encoder's weights: recorded and checked."""
+"""Files beside the weights of an encoder are recorded and checked."""
 
 import shutil
 from itertools import product
@@ -32,15 +32,12 @@ def test_what_is_not_as_it_was_recorded_is_refused(tmp_path, change, run, proble
     with pytest.raises((BadInput, MissingData), match=problem):
         check_folder(tmp_path, run)
     (tmp_path / "checkpoint.json").unlink()
-    check_folder(tmp_path, run)  # without a record it is accepted
+    check_folder(tmp_path, run)  # without a record, the folder is accepted
 
 
 @pytest.fixture
 def study(tmp_path):
-    """Write two runs of a study by seed, each with two checkpoints.
-
-    The checkpoints are the best and the last.
-    """
+    """Create two runs of a study, each with the checkpoints best and last."""
     runs = [tmp_path / f"infonce-s{seed}-{seed:012x}" for seed in range(2)]
     for run, name in product(runs, ("best", "last")):
         run.mkdir(exist_ok=True)
@@ -51,9 +48,10 @@ def study(tmp_path):
 
 
 def test_a_folder_of_a_study_is_of_the_run_and_the_checkpoint_that_it_is_named_by(study):
-    """Check that a study's folder contains the run and checkpoint of its name.
+    """A study's folder must contain the run and checkpoint in its path.
 
-    Here the folders are exchanged, one is copied over the other, and replaced by a download.
+    Here checkpoints are copied over each other, runs exchanged, and a checkpoint is replaced by a downloaded
+    encoder.
     """
     zero, one = study
     shutil.copytree(zero / "last", zero / "best", dirs_exist_ok=True)

@@ -1,4 +1,4 @@
-"""Encoders of other libraries: vectors equal those of each format's owner.
+"""Encoders of other libraries: vectors equal the library's vectors.
 
 Each sentence is encoded alone.
 """
@@ -14,15 +14,22 @@ import torch
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput, MissingData
 
-# Short and long rows, so that a batch of them has padding.
+# Short and long rows, so that a batch has padding.
 SENTENCES = [*micro.sentences(6, 3), " ".join(micro.WORDS[:15]), "bal"]
 DENSE = ("Dense", {"in_features": 32, "out_features": 8, "bias": False}, {"linear.weight": torch.eye(8, 32)})
 
 
 def states_alone(model, folder, sentence, longest):
-    """Return the last states of one sentence, (tokens, width).
+    """Return the last hidden states of a sentence, computed by `transformers`.
 
-    Computed by `transformers`.
+    Args:
+        model: Model of `transformers`.
+        folder: Folder of the tokenizer.
+        sentence: A string.
+        longest: Maximum number of tokens.
+
+    Returns:
+        A tensor of shape (tokens, width).
     """
     from transformers import AutoTokenizer
 
@@ -33,9 +40,17 @@ def states_alone(model, folder, sentence, longest):
 
 
 def check_vectors(encoder, model, folder, read, longest=24, sentences=SENTENCES):
-    """Compare vectors with the pooled states of each sentence alone.
+    """Check that the vectors are the pooled states of each sentence alone.
 
-    `read` is the pooling; a vector must not depend on the batch.
+    A vector should not depend on other sentences of the batch.
+
+    Args:
+        encoder: The encoder to check.
+        model: Model of `transformers` with the same weights.
+        folder: Folder of the tokenizer.
+        read: Function that pools states of shape (tokens, width).
+        longest: Maximum number of tokens. Default: 24.
+        sentences: List of sentences. Default: `SENTENCES`.
     """
     expected = np.stack([read(states_alone(model, folder, text, longest)).numpy() for text in sentences])
     np.testing.assert_allclose(encoder(sentences), expected, rtol=1e-4, atol=1e-5)
@@ -52,7 +67,7 @@ def test_an_encoder_that_is_stored_in_half_precision_is_computed_in_fp32(tmp_pat
     encoder = SentenceEncoder.open(tmp_path, device="cpu")
     assert encoder.dtype == torch.float32
     assert encoder.engine == "sentence-transformers" if more else encoder.backbone.engine == "packed"
-    # The Dense layer is followed by tanh.
+    # A Dense layer applies tanh by default.
     read = (lambda states: states.mean(0)[:8].tanh()) if more else (lambda states: states.mean(0))
     check_vectors(encoder, model, tmp_path, read)
 
@@ -105,9 +120,9 @@ def test_a_bidirectional_relative_of_decoders_is_read_at_its_first_token(tmp_pat
 
 
 def test_an_encoder_without_a_table_of_tokens_takes_the_rows_that_it_can(tmp_path):
-    """Encode with a model without a token table.
+    """A model without a token table encodes rows of sufficient length.
 
-    CANINE pools its characters by the stride, and has a position for each bucket of its hashes.
+    CANINE pools characters with a stride, and has a position for each hash bucket.
     """
     model = foreign.write_transformer(tmp_path, "canine", sizes={"downsampling_rate": 4})
     encoder = SentenceEncoder.open(tmp_path, "mean", device="cpu")

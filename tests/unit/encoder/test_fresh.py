@@ -46,9 +46,9 @@ def test_an_encoder_of_a_family_has_the_sizes_that_are_asked_for(tmp_path, famil
 
 
 def test_a_run_from_one_is_trained_saved_and_opened_again(tmp_path):
-    """Train, save and open a run from a random encoder.
+    """A run from a random encoder is trained, saved and opened again.
 
-    Other families were run by hand, as the documentation describes.
+    Other families were tested manually, as the documentation describes.
     """
     fresh = {"architecture": {"family": "electra", **SIZES}, "tokenizer": {"name": "test"}}
     pooling = {"train": "mean", "test": "mean"}
@@ -72,9 +72,9 @@ def test_what_cannot_be_made_is_refused(tmp_path, family, options, problem):
 
 @pytest.mark.parametrize("family", ["bert", "modernbert", "deberta-v2", "qwen2"])
 def test_embeddings_and_layers_are_told_apart(tmp_path, family):
-    """Distinguish embeddings and layers.
+    """Each weight belongs to the embeddings or to a single layer.
 
-    Each weight belongs to embeddings or a layer, except the token head and norms after the layers.
+    Exceptions are the token head, and norms after the layers.
     """
     backbone = made(tmp_path, family)
     parts = [backbone.embedding_parameters(), *(backbone.layer_parameters(number) for number in (0, 1))]

@@ -1,4 +1,4 @@
-"""Linear layers on packed tokens against torch's."""
+"""Linear layers on packed tokens, compared with torch's layers."""
 
 import pytest
 import torch

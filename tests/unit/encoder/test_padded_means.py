@@ -1,6 +1,6 @@
-"""Means that include padding, against a reference model.
+"""Means that include padding, compared with a reference model.
 
-The length is given; the states are over all positions.
+The states of all positions up to a given length are averaged.
 """
 
 import micro
@@ -25,9 +25,15 @@ def folder(tmp_path_factory):
 
 
 def reference(folder, rows, length):
-    """Return the hidden states of all layers, (rows, length, hidden).
+    """Return the hidden states of all layers, computed by `transformers`.
 
-    Computed by `transformers`.
+    Args:
+        folder: Folder of the encoder.
+        rows: List of lists of token ids.
+        length: Length after padding.
+
+    Returns:
+        A list of tensors of shape (rows, length, hidden).
     """
     import transformers
 
@@ -92,9 +98,9 @@ def test_what_does_not_fit_is_refused(folder):
 
 
 def test_other_readings_of_an_encoder_that_is_read_with_padding_have_none(folder, tmp_path, monkeypatch):
-    """Check that an encoder with padded means has no variants.
+    """An encoder with padded means has no variants.
 
-    The variants of an evaluation use tokens without padding, whatever the encoder's own pooling is.
+    The variants of an evaluation use tokens without padding, whatever pooling the encoder uses.
     """
     texts = micro.sentences(12)
     encoder = SentenceEncoder.open(folder, {"pooling": "mean", "pad_to": 16}, device="cpu")

@@ -11,14 +11,14 @@ POOLINGS = [name for name in PoolingParameters.known() if name not in ("mask", "
 
 
 def pool(encoder, batch, name, head):
-    """Return the vectors of a batch, after the pooling's head if it has one."""
+    """Return the vectors of a batch, after the head if the pooling has a head."""
     pooling = pooled_by(name, encoder)
     vectors = pooling(encoder, batch)
     return head(vectors) if pooling.params.head else vectors
 
 
 def slow_pool(encoder, batch, pooling, head):
-    """Pool one row at a time from all hidden states, by definition."""
+    """Pool each row separately from all hidden states, by definition."""
     vectors = []
     for row in range(batch.rows):
         states = encoder(batch.slice(row, row + 1), NeededStates((0, 1, 2, 3))).states
@@ -70,9 +70,9 @@ def test_the_head_starts_as_simcse_says_and_follows_its_generator():
 
 @pytest.mark.parametrize("state", [6, 3, -4])
 def test_a_layer_that_the_encoder_lacks_is_refused_and_not_counted_round(monkeypatch, state):
-    """Refuse a layer that the encoder does not have.
+    """A missing layer is refused.
 
-    With a cyclic index, layer 6 of an encoder of two would be its embeddings.
+    With a cyclic index, layer 6 of an encoder with two layers would be the embeddings.
     """
     encoder = tiny(layers=2)
     message = f"uses hidden state {state}, but the encoder has states 0 (embeddings) to 2;"

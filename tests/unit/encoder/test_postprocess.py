@@ -1,4 +1,4 @@
-"""Centring, whitening and flow: closed forms, inverses and likelihoods."""
+"""Centring, whitening and flow: closed forms, inverses, and likelihoods."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def correlated(rows, dimensions, seed=0):
 
 
 def curved(rows, seed=0):
-    """Return points on a noisy parabola: no linear map makes them normal."""
+    """Return points on a noisy parabola, which no linear map makes normal."""
     generator = np.random.default_rng(seed)
     x = generator.normal(size=rows)
     noise = generator.normal(size=(2, rows))
@@ -41,7 +41,7 @@ def test_whitening_is_the_formula_however_many_vectors_are_read_at_once(monkeypa
     covariance = np.zeros((5, 5))
     for vector in vectors:
         covariance += np.outer(vector - mean, vector - mean) / len(vectors)
-    # W W^T is the inverse covariance, so inner products of whitened vectors are Mahalanobis products.
+    # Inner products of whitened vectors are Mahalanobis products, because W W^T is the inverse covariance.
     expected = (others - mean) @ np.linalg.inv(covariance) @ (others - mean).T
     assert found @ found.T == pytest.approx(expected, rel=1e-3, abs=1e-3)
     assert found.dtype == np.float32
@@ -63,9 +63,9 @@ def flow():
 
 
 def test_flow_density_is_that_of_the_change_of_variables(flow):
-    """Compare the density of the flow with the change of variables.
+    """The density of the flow should follow from the change of variables.
 
-    log p(x) = log N(f(x)) + log |det f'(x)|, with the Jacobian by automatic differentiation.
+    log p(x) = log N(f(x)) + log |det f'(x)|, where the Jacobian is computed by automatic differentiation.
     """
     vectors = curved(5, seed=3)
     for vector, density in zip(vectors, flow.log_density(vectors), strict=True):

@@ -1,6 +1,6 @@
-"""Foreign encoders in a study: one layout, and equal vectors.
+"""Foreign encoders in a study: a single layout, and equal vectors.
 
-The files of their own library are kept beside them.
+The files of the encoder's library are copied, too.
 """
 
 import json
@@ -84,9 +84,9 @@ def test_an_encoder_without_a_transformer_is_a_row_by_its_own_reading(tmp_path, 
 
 
 def test_code_of_a_folder_is_no_row(tmp_path):
-    """Refuse a folder with its own code as a row.
+    """A folder with custom code is refused as a row.
 
-    Its numbers would be another encoder's, and a table shows no warning.
+    Without the code, the scores would be those of another encoder, and a table shows no warning.
     """
     foreign.write_transformer(tmp_path / "source", "bert")
     foreign.change_json(

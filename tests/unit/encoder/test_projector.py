@@ -1,6 +1,6 @@
-"""The projector with batch normalisation (DiffCSE) against torch modules.
+"""The projector with batch normalisation (DiffCSE), compared with torch.
 
-Also tests it on disk and at test time.
+Also tests that it can be saved, and vectors at test time.
 """
 
 import json
@@ -21,7 +21,7 @@ TWO = [{"column": "text"}, {"column": "other"}]
 
 
 def reference(projector, hidden=32):
-    """Return the layers of the paper's appendix with the projector's weights."""
+    """Create the layers in the paper's appendix with weights of a projector."""
     layers = nn.Sequential(
         nn.Linear(hidden, 2 * hidden, bias=False),
         nn.BatchNorm1d(2 * hidden),
@@ -34,7 +34,7 @@ def reference(projector, hidden=32):
 
 
 def shifted():
-    """Return a projector with running statistics that have changed."""
+    """Create a projector whose running statistics have been updated."""
     projector = make_head(DEFAULT, 32, torch.Generator().manual_seed(0))
     for seed in range(3):
         projector(3 + 2 * torch.randn(20, 32, generator=torch.Generator().manual_seed(seed)))
@@ -83,9 +83,9 @@ def test_a_batch_is_normalised_over_all_rows_of_all_views_or_each_view_by_itself
 
 
 def test_a_saved_projector_comes_back_with_its_statistics_which_are_those_of_the_test(tmp_path):
-    """Load a saved projector with its statistics.
+    """A saved projector is loaded with the running statistics.
 
-    At test time a sentence's vector does not depend on other sentences.
+    At test time, the vector of a sentence does not depend on other sentences.
     """
     encoder, projector = tiny(vocabulary=120), shifted()
     encoder.save(tmp_path / "out", projector, micro.tokenizer_file(tmp_path))
@@ -98,7 +98,7 @@ def test_a_saved_projector_comes_back_with_its_statistics_which_are_those_of_the
     values = torch.randn(5, 32)
     assert torch.equal(head.eval()(values), projector.eval()(values))
     assert not torch.allclose(projector(values), make_head(DEFAULT, 32).eval()(values))
-    head.train()(values)  # it can be trained on
+    head.train()(values)  # the loaded head can be trained
 
     together, alone = (SentenceEncoder.open(tmp_path / "out", "cls-head") for _ in range(2))
     texts = micro.sentences(3)

@@ -32,12 +32,12 @@ SENTENCES = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return an encoder folder whose tokenizer is uncased WordPiece."""
+    """Create an encoder whose tokenizer is uncased WordPiece."""
     return written(tmp_path_factory.mktemp("encoder"), head=True)
 
 
 def counted(encoder):
-    """Record the lengths of all rows that the encoder sees, batch by batch."""
+    """Return a list that records the lengths of the rows in each batch."""
     seen = []
     encoder.backbone.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].lengths.tolist()))
     return seen
@@ -121,9 +121,9 @@ def without_head(folder):
 
 
 def with_a_gap(folder):
-    """Give a token of a folder's tokenizer an id beyond the encoder's rows.
+    """Change an id in the folder's tokenizer to an id that is too large.
 
-    The tokenizer has as many tokens as the encoder has rows.
+    The number of tokens is still the number of the encoder's embeddings.
     """
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
     pieces = tokenizer["model"]["vocab"]
@@ -177,9 +177,9 @@ def test_a_vocabulary_stands_in_for_a_missing_tokenizer_json(folder, tmp_path):
 
 
 def test_the_digest_of_a_tokenizer_is_of_what_it_does(folder, tmp_path):
-    """Compute a tokenizer's digest from its behaviour.
+    """The digest of a tokenizer should depend on the tokenizer's behaviour.
 
-    Results of encoders that differ only in lower-casing once had the same digest.
+    Results of encoders that only differ in lower-casing once had the same digest.
     """
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     digests = [tokenizer_digest(SentenceEncoder.open(each, "cls").tokenizer) for each in (folder, tmp_path)]

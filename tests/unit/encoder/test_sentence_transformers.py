@@ -1,4 +1,4 @@
-"""Folders of sentence-transformers: every engine gives equal vectors."""
+"""Folders of sentence-transformers: all engines compute equal vectors."""
 
 import json
 
@@ -15,12 +15,23 @@ SENTENCES = [*micro.sentences(3), " ".join(micro.WORDS[:15])]
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    """Return the folder of a small encoder, without modules."""
+    """Create the folder of a small encoder, without modules.json."""
     return written(tmp_path_factory.mktemp("plain"), head=True)
 
 
 def saved(plain, folder, mode="mean", *more, **options):
-    """Save the library's model of the encoder; return the folder."""
+    """Save the encoder as a model of sentence-transformers.
+
+    Args:
+        plain: Folder of the encoder.
+        folder: Folder to create.
+        mode: Mode of the pooling. Default: "mean".
+        more: Modules after the pooling.
+        options: Further arguments of `SentenceTransformer`.
+
+    Returns:
+        The folder.
+    """
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
@@ -31,7 +42,7 @@ def saved(plain, folder, mode="mean", *more, **options):
 
 
 def module(name, *sizes):
-    """Return a module of the library for use after its pooling."""
+    """Create a module of the library, to use after the pooling."""
     from sentence_transformers.sentence_transformer import modules
 
     return getattr(modules, name)(*sizes)

@@ -1,6 +1,6 @@
-"""Templates and their poolings, against a padded `transformers` model.
+"""Templates and poolings, compared with `transformers` on padded rows.
 
-The reference gets all ids, masks and positions explicitly.
+The reference model gets all ids, masks and positions explicitly.
 """
 
 import itertools
@@ -21,13 +21,13 @@ from replicse.registry.poolings import pooling_of
 
 PARTS = "mi ko : ", " tu {mask} ."
 TEMPLATE = "{text}".join(PARTS)
-BEFORE = "re {mask} : {text} tu ."  # the mask comes first
+BEFORE = "re {mask} : {text} tu ."  # the mask is first
 MASK = {"pooling": "mask", "template": TEMPLATE}
 SENTENCES = [*micro.sentences(5, 9), "bal", " ".join(["kon"] * 60), ""]
 
 
 def tokenizer_in(folder):
-    """Write a tokenizer with some words and punctuation; return the size."""
+    """Train a tokenizer on some words and punctuation; return the size."""
     lines = [*micro.sentences(200), ": . ? ' \" !"]
     tokenizer = train_tokenizer("wordpiece", lines, 130, True)
     micro.save_tokenizer(tokenizer, folder)
@@ -47,9 +47,10 @@ def seeded():
     ids="-".join,
 )
 def encoder(request, tmp_path):
-    """Write a small encoder; return the folder, engine and reference model.
+    """Write a small encoder.
 
-    The reference model is its model in `transformers`.
+    Returns:
+        The folder, the engine, and the same model in `transformers`.
     """
     family, engine = request.param
     size = tokenizer_in(tmp_path)
@@ -59,9 +60,16 @@ def encoder(request, tmp_path):
 
 
 def by_hand(folder, template, longest):
-    """Return the ids of sentences in the template, and the lengths of parts.
+    """Return the token ids of sentences in a template.
 
-    The parts are the sentence, and the ids before and after it.
+    Args:
+        folder: Folder of the tokenizer.
+        template: Template with {text} and {mask}.
+        longest: Maximum number of tokens of a row; longer sentences are truncated.
+
+    Returns:
+        The rows, the number of tokens of each sentence, the ids before and after the sentence, and the mask's
+            id.
     """
     tokenizer = load_tokenizer(folder / "tokenizer.json", None)
     special = special_ids(tokenizer)
@@ -77,9 +85,9 @@ def by_hand(folder, template, longest):
 
 @pytest.mark.parametrize(("template", "asked"), [(TEMPLATE, 512), (BEFORE, 14)])
 def test_the_mask_of_a_template_is_pooled_and_denoised_at_its_positions(encoder, template, asked):
-    """Pool and denoise the mask at its positions in a template.
+    """A template's mask should be pooled and denoised at the right positions.
 
-    A long sentence is truncated, but not the template, however long a row may be.
+    If a row is too long, the sentence should be truncated, but not the template.
     """
     folder, engine, model = encoder
     longest = min(asked, open_backbone(folder, engine).max_length)
@@ -109,9 +117,10 @@ def test_the_mask_of_a_template_is_pooled_and_denoised_at_its_positions(encoder,
 def test_the_released_code_counts_the_template_alone_from_zero(
     tmp_path, monkeypatch, family, engine, denoise
 ):
-    """Count the template alone from position 0, as in the released code.
+    """With `denoise`, positions of the template alone should begin with 0.
 
-    get_delta of PromptBERT in float64, with gradients: positions from 0, although sentences of RoBERTa begin at 2.
+    The released code does so (get_delta of PromptBERT), even though sentences of RoBERTa begin at position 2.
+    Compared in float64, including gradients.
     """
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
     model = huggingface(family, vocabulary=tokenizer_in(tmp_path))
@@ -125,7 +134,7 @@ def test_the_released_code_counts_the_template_alone_from_zero(
         state = model(input_ids=torch.tensor([row])).last_hidden_state[0, row.index(mask)]
         delta = model(input_ids=own, position_ids=places).last_hidden_state[own == mask][0]
         expected.append(state - delta)
-    # As stored: without the template, and of any length.
+    # As in a store: without the template, and not truncated.
     tokenizer = load_tokenizer(tmp_path / "tokenizer.json", None)
     tokens = TokenBatch.from_rows([np.array(tokenizer.encode(sentence).ids) for sentence in SENTENCES])
     for name in (denoise, True):

@@ -38,7 +38,7 @@ def test_a_row_longer_than_the_position_embeddings_is_refused():
             encoder(batch_of([longest + 1]))
 
 
-# Dropout.
+# Dropout
 
 
 @pytest.mark.parametrize("probability", [0.02, 0.3])
@@ -51,7 +51,7 @@ def test_dropout_zeroes_the_right_share_and_keeps_the_mean(probability):
     kept = values[values != 0]
     assert (kept == kept[0]).all()
     assert kept[0] == pytest.approx(1 / (1 - probability), rel=2e-5)
-    # Neighbours, and the four values of one random word, are independent.
+    # Neighbours are independent, and so are the four values of a random word.
     pairs = (values.view(-1, 4) == 0).double()
     correlation = torch.corrcoef(pairs.T) - torch.eye(4)
     assert correlation.abs().max() < 5 / (count / 4) ** 0.5
@@ -101,7 +101,7 @@ def test_dropout_of_each_rate_sits_behind_embeddings_attention_and_feed_forward_
     assert calls == expected
 
 
-# Attention.
+# Attention
 
 
 @pytest.mark.parametrize(("heads", "beyond"), [(1, 2), (3, 0)])
@@ -120,7 +120,7 @@ def test_gradients_of_packed_attention_are_those_of_finite_differences(heads, be
     assert not found(projected)[8:].any()
 
 
-# Configuration.
+# Configuration
 
 
 @cases
@@ -142,9 +142,10 @@ def test_fresh_weights_are_berts():
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_vector_of_padding_is_not_trained(family):
-    """Do not train the padding vector.
+    """The vector of the padding token should not be trained.
 
-    `transformers` does not either: the difference loss of DiffCSE uses real padding (methods 4.1).
+    `transformers` does not train it either, and real padding is used in the difference loss of DiffCSE
+    (methods 4.1).
     """
     encoder = tiny(family)
     pad = PAD[family]

@@ -1,4 +1,4 @@
-"""Averages of word vectors: file format, tokenisation and the mean."""
+"""Averages of word vectors: file format, tokenisation, and the mean."""
 
 import gzip
 

@@ -8,7 +8,7 @@ from replicse.evaluation import bootstrap
 from replicse.evaluation.correlation import cosines, pearson, spearman
 
 relaxed = settings(max_examples=40)
-# Few distinct values, so that ties are common.
+# Only a few values, to make ties common.
 VALUES = st.lists(st.sampled_from([-1.5, 0.0, 0.25, 1e-9, 3.0, 7e5]), min_size=2, max_size=30)
 
 

@@ -23,7 +23,7 @@ def slow_uniformity(vectors):
 def test_uniformity_agrees_with_a_loop_over_all_pairs_whatever_the_blocks(count, kind, monkeypatch):
     monkeypatch.setattr(geometry, "_BLOCK", 4)
     vectors = random_directions(count).astype(kind)
-    vectors[1] = vectors[0]  # duplicates count
+    vectors[1] = vectors[0]  # duplicates are used
     assert uniformity(vectors) == pytest.approx(slow_uniformity(vectors), abs=1e-6)
 
 

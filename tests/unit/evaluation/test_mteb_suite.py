@@ -1,4 +1,4 @@
-"""MTEB: miniatures without the library, and its tasks, files and data."""
+"""MTEB: miniature datasets without the library, and the library's tasks."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ from replicse.evaluation import mteb_library as library  # noqa: E402
 
 
 class Vectors(RandomVectors):
-    """Random vectors that count how often they are cleared."""
+    """An encoder of random vectors that counts calls of `clear`."""
 
     cleared = 0
 
@@ -54,7 +54,7 @@ class BagOfWords:
         return np.random.default_rng(zlib.crc32(word.lower().encode())).normal(size=32)
 
     def prepare(self, sentences):
-        """Do nothing."""
+        """Do nothing, because vectors are computed when they are needed."""
 
 
 def test_the_list_is_the_librarys_own_with_pinned_data():
@@ -73,9 +73,9 @@ def test_the_list_is_the_librarys_own_with_pinned_data():
 
 
 def count_characters(statistics):
-    """Return the characters of a task's texts by split, from the library.
+    """Return the number of characters in a task's texts.
 
-    They are in the library's statistics.
+    The number is computed from the nested dict of statistics in the library.
     """
     inner = [
         count_characters(each)
@@ -110,7 +110,10 @@ def test_fetch_loads_each_dataset_and_names_what_failed_at_the_end(monkeypatch):
 
 @pytest.fixture(scope="module")
 def found(world):
-    """Return random vectors, and the list of texts that were encoded."""
+    """Return the scores of random vectors, and the vectors.
+
+    The vectors contain a list of all sentences that were encoded.
+    """
     vectors = Vectors(8)
     return suites.run_suites(world, vectors, ["mteb"], {"mteb": {"data": "miniature"}}), vectors
 
@@ -161,13 +164,18 @@ def test_a_hub_that_cannot_be_reached_is_told_once_before_any_task(world, monkey
         suite.evaluate(world, Vectors(8))
 
 
-# Compare miniatures with the library's tasks on the same rows.
+# Compare miniature datasets with the library's tasks on the same rows.
 
 
 def columns_of(world, category):
-    """Return category, main score and data of a task on a miniature's rows.
+    """Return the rows of a miniature dataset as a task of the library.
 
-    The task is the library's.
+    Args:
+        world: Data root.
+        category: Category of the task, such as "Classification".
+
+    Returns:
+        The class of the task, the main score and the data.
     """
     from mteb import abstasks
     from mteb.abstasks.clustering_legacy import AbsTaskClusteringLegacy
@@ -212,7 +220,7 @@ def task_of(kind, category, main_score):
 
 
 def searched(world, category):
-    """Return the library's task on the captions."""
+    """Create the library's retrieval or reranking task on the captions."""
     queries, documents, relevant = captions(world)
     ranked = {
         f"q{number}": [f"d{(wanted[0] + step) % len(documents)}" for step in range(CANDIDATES)]
@@ -243,14 +251,17 @@ def test_a_miniature_has_the_main_score_of_the_library_over_its_rows(world, cate
     assert 0 < score < 1 or category in ("STS", "Summarization")
 
 
-# Local data
+# Local datasets
 
 
 @pytest.fixture
 def encoder(tmp_path):
-    """Return an encoder's folder, known sentences, and a root with STS-B.
+    """Create an encoder and a data root with STS-B.
 
-    Its tokenizer knows all words of the sentences.
+    The tokenizer contains all words of the sentences.
+
+    Returns:
+        The folder of the encoder, and the data root.
     """
     texts = [f"{word} {end}" for word in ("a", "man", "is", "playing") for end in ("guitar", "here")]
     train_tokenizer("wordpiece", texts, 97, lowercase=True).save(str(tmp_path / "tokenizer.json"))
@@ -260,7 +271,14 @@ def encoder(tmp_path):
 
 
 def evaluated(folder, data, out, *tasks):
-    """Return the exit code of the command."""
+    """Run `replicse evaluate` on tasks of MTEB; return the exit code.
+
+    Args:
+        folder: Folder of the encoder.
+        data: Data root.
+        out: File to write.
+        tasks: Names of the tasks.
+    """
     words = ["--suite", "mteb", "--options", json.dumps({"mteb": {"tasks": tasks, "data": "local"}})]
     return main(["evaluate", "--encoder", str(folder), *words, "--data", str(data), "--out", str(out)])
 
@@ -285,7 +303,7 @@ def test_the_verb_tells_each_failure_and_fails_where_nothing_is_measured(encoder
 
 def test_a_result_is_taken_again_for_the_same_encoder_over_the_same_data_only(tmp_path, monkeypatch):
     def rerun(root, vectors):
-        """Return how many tasks are evaluated again."""
+        """Return the number of tasks that are evaluated again."""
         ran = []
         kind = type(library._english()["STSBenchmark"])
         original = kind.evaluate

@@ -1,4 +1,4 @@
-"""Nearest neighbours compared with sorting loops, ties included."""
+"""Nearest neighbours, compared with sorting loops and including ties."""
 
 import gzip
 

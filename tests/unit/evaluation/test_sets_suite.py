@@ -1,4 +1,4 @@
-"""The user's evaluation datasets: correlations, probe, undefined scores."""
+"""The user's datasets: correlations, probe and undefined scores."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from replicse.evaluation import sets, sts, suites, transfer
 from replicse.files import sha256_of
 from replicse.registry.sets import EvaluationSet
 
-# The vector of the sentence "0.5" has cosine 0.5 with the vector of "one".
+# The cosine of the sentences "0.5" and "one" is 0.5.
 ONE = "one"
 
 
@@ -25,19 +25,24 @@ def at(cosine):
 
 
 class Angles:
-    """Vectors whose cosine with the vector of "one" is the sentence's number."""
+    """Vectors whose cosine with "one" is the number in the sentence."""
 
     def __call__(self, sentences):
         return np.array([at(1.0 if text == ONE else float(text)) for text in sentences], dtype=np.float64)
 
     def prepare(self, sentences):
-        """Do nothing."""
+        """Do nothing, because vectors are computed when they are needed."""
 
 
 def written(file, rows):
-    """Write pairs of "one" and a cosine; return the dataset.
+    """Write a dataset of pairs whose first sentence is "one".
 
-    The pairs have scores and subsets.
+    Args:
+        file: CSV file to write.
+        rows: List of (cosine, score, subset).
+
+    Returns:
+        The description of the dataset as a dict.
     """
     file.write_text(
         "".join(["a,b,c,d\n", *(f"{ONE},{cosine},{score},{part}\n" for cosine, score, part in rows)])
@@ -152,9 +157,9 @@ def test_pairs_are_encoded_in_blocks(tmp_path, monkeypatch):
 
 
 def test_post_processing_is_fitted_on_each_set_by_itself(tmp_path):
-    """Fit post-processing on each dataset separately.
+    """Post-processing is fitted on each dataset separately.
 
-    Whitening on all datasets at once would make a score depend on the other datasets.
+    If whitening were fitted on all datasets at once, a score would depend on the other datasets.
     """
     asked = []
 

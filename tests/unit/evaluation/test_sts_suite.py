@@ -32,7 +32,15 @@ def stand_in(request, monkeypatch):
 
 
 def reference(subsets, vectors):
-    """Compute the three aggregations with scipy, pair by pair."""
+    """Compute the three aggregations with scipy, pair by pair.
+
+    Args:
+        subsets: List of subsets with sentences and gold scores.
+        vectors: Function from a list of sentences to vectors.
+
+    Returns:
+        Dict from the name of an aggregation to the score.
+    """
     predicted, gold = [], []
     for subset in subsets:
         left, right = vectors(subset.first).astype(float), vectors(subset.second).astype(float)
@@ -51,7 +59,7 @@ def reference(subsets, vectors):
 
 
 def scores(found):
-    """Return the scores that `reference` computes too."""
+    """Return only the scores that `reference` also computes."""
     return {key: value for key, value in found.items() if key not in ("low", "high")}
 
 
@@ -62,7 +70,8 @@ def test_the_test_suite_has_seven_tasks_in_three_aggregations_and_their_average(
     for task in STS_TASKS:
         assert scores(found[task]) == pytest.approx(reference(DATA[task, "test"], vectors))
     for name, key in (("avg", "all"), ("avg-mean", "mean"), ("avg-wmean", "wmean")):
-        # The official code averages printed scores (methods 2.2), so the mean of unrounded scores differs.
+        # The official code averages rounded scores (methods 2.2), so the result differs from the mean of
+        # unrounded scores.
         unrounded = np.mean([found[task][key] for task in STS_TASKS])
         assert found[name] == pytest.approx(np.mean([float(f"{found[task][key]:.2f}") for task in STS_TASKS]))
         assert found[name] != pytest.approx(unrounded) and abs(found[name] - unrounded) <= 0.005

@@ -1,4 +1,4 @@
-"""Several suites together, compared with the registry's metrics."""
+"""Several suites together, compared with the metrics in the registry."""
 
 import json
 from dataclasses import replace
@@ -82,7 +82,7 @@ HEAD = torch.zeros(5)
 
 
 class Trained(RandomVectors):
-    """Vectors of a network with six parameters, and five in its LM head."""
+    """Vectors of a model with six parameters, and five in the LM head."""
 
     backbone = SimpleNamespace(
         parameters=lambda: [torch.zeros(2, 3), HEAD], token_head_parameters=lambda: [HEAD]
@@ -90,9 +90,13 @@ class Trained(RandomVectors):
 
 
 def leaves(node, path=""):
-    """Yield path and value of every number, None and string.
+    """Yield path and value of every number, None and string in a nested dict.
 
-    Lists are curves of figures, not metrics.
+    Lists are skipped, because they are curves of figures, not metrics.
+
+    Args:
+        node: The dict, or a value of it.
+        path: Path of the node, with slashes. Default: an empty string.
     """
     if isinstance(node, dict):
         for key, entry in node.items():
@@ -147,7 +151,8 @@ def test_every_path_that_a_suite_yields_is_known_to_the_registry(yielded):
 
 
 def test_every_path_of_the_registry_is_yielded(yielded):
-    # The variants have separate tests, because they need a transformer; a precision is only recorded for TF32.
+    # The variants have separate tests, because they need a transformer. A precision is only recorded for
+    # TF32.
     others = ("data/", "variants/", "mteb/precision")
     exact = {path for path in known_paths() if "*" not in path and not path.startswith(others)}
     assert sorted(exact - yielded.keys()) == []

@@ -1,4 +1,4 @@
-"""Facts of a training from its metrics file, and missing facts."""
+"""Facts about a training from metrics.json, and missing facts."""
 
 import json
 

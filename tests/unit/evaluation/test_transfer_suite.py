@@ -1,4 +1,4 @@
-"""Transfer tasks: batched training against single training; the protocol."""
+"""Transfer tasks: batched training against single training, and protocols."""
 
 from pathlib import Path
 
@@ -26,9 +26,15 @@ SMALL = {
 
 
 def problem(rows, dimensions, classes, seed=0):
-    """Return overlapping clusters in float64.
+    """Return overlapping clusters of vectors in float64, and their labels.
 
-    Rounding then does not affect comparisons.
+    In float64, rounding does not affect comparisons.
+
+    Args:
+        rows: Number of rows.
+        dimensions: Size of the vectors.
+        classes: Number of classes.
+        seed: Seed of the random generator. Default: 0.
     """
     generator = np.random.default_rng(seed)
     labels = generator.integers(0, classes, rows)
@@ -66,9 +72,9 @@ def test_each_protocol_equals_one_by_one(name):
 @pytest.mark.parametrize("bundle_bytes", [1, linear_probe.BUNDLE_BYTES])
 @pytest.mark.parametrize("name", SMALL)
 def test_fits_of_different_size_are_those_trained_alone(name, bundle_bytes, monkeypatch):
-    """Compare batched fits of different size with separate training.
+    """Fits of different size in a batch should equal separate training.
 
-    The fits differ in number of steps, last minibatch, rows and L2 values.
+    The fits differ in number of steps, size of the last minibatch, rows and L2 values.
     """
     monkeypatch.setattr(linear_probe, "BUNDLE_BYTES", bundle_bytes)
     vectors, labels = problem(80, 4, 3)
@@ -96,7 +102,7 @@ def test_fits_of_different_size_are_those_trained_alone(name, bundle_bytes, monk
 @pytest.mark.parametrize(
     ("scores", "setting", "count", "best"),
     [
-        # All misses are counted, not only consecutive ones.
+        # All misses are counted, even if they are not consecutive.
         ([0.5, 0.4, 0.6, 0.6, 0.7, 0.1, 0.9], SMALL["adam"], 6, 0.7),
         # The last round begins after 200 passes.
         (np.linspace(0, 1, 1000), transfer.SETTINGS["test"], 51, np.linspace(0, 1, 1000)[50]),
@@ -117,9 +123,13 @@ def test_training_ends_after_so_many_checks(monkeypatch, scores, setting, count,
 
 
 def made_up_task(name, rows=40):
-    """Return a task of the right shape, easy for the vectors of `vectors_for`.
+    """Return a task in the right format, easy for the vectors of `made_up`.
 
-    Their first number separates the classes.
+    The first dimension of the vectors separates the classes.
+
+    Args:
+        name: Name of the task, such as "MRPC".
+        rows: Number of rows in a split. Default: 40.
     """
     labels = np.arange(rows) % 2
 
@@ -134,7 +144,7 @@ def made_up_task(name, rows=40):
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """Return small versions of all seven tasks; the vectors reveal the label."""
+    """Use small versions of all seven tasks; return vectors with the label."""
     monkeypatch.setattr(transfer, "load_transfer", lambda root, name: made_up_task(name))
     monkeypatch.setitem(transfer.SETTINGS, "fast", SMALL["adam"])
     tasks = [made_up_task(name) for name in TRANSFER_TASKS]

@@ -35,7 +35,7 @@ def found(world, folder):
 
 @pytest.fixture(scope="module")
 def seen(world, folder):
-    """Return how many rows are encoded for variants without a second pass."""
+    """Return the number of rows encoded in a single pass, and the encoder."""
     encoder, rows = SentenceEncoder.open(folder, "cls"), []
     encoder.backbone.register_forward_pre_hook(lambda _, inputs: rows.append(inputs[0].rows))
     again = ("length", "weights", "all", "padding", "mean-with", "in-a")
@@ -74,9 +74,15 @@ def test_a_template_is_that_of_an_encoder_that_reads_it_and_aggregations_those_o
 
 
 def plainly(folder, sentences, attended):
-    """Return a padded batch's states (rows, tokens, hidden), and its mask.
+    """Return the last hidden states of a padded batch, from `transformers`.
 
-    Computed by `transformers`.
+    Args:
+        folder: Folder of the encoder.
+        sentences: List of sentences.
+        attended: Whether tokens attend to padding, too.
+
+    Returns:
+        States of shape (rows, tokens, hidden), and the attention mask.
     """
     from transformers import AutoModel, AutoTokenizer
 
@@ -105,9 +111,9 @@ def test_padding_is_that_of_transformers_in_sentevals_batches(world, folder, var
 
 
 def test_an_encoder_in_bf16_computes_its_products_in_fp32_and_keeps_their_roundings(world, folder):
-    """Compute bf16 products in fp32 and keep bf16's rounding.
+    """Products in bf16 should be computed in fp32 and then rounded to bf16.
 
-    A CPU without instructions for bf16 would take 60 times as long.
+    A CPU without instructions for bf16 would need 60 times as long otherwise.
     """
 
     class Kinds(TorchFunctionMode):

@@ -54,10 +54,11 @@ MEAN_OF_5 = {"statistic": "mean", "seeds": 5, "sd": 0.4}
 @pytest.mark.parametrize(
     ("ours", "reported", "other", "noise"),
     [
-        # The published number is one run and ours the mean of four runs; or each side is one run.
+        # The published number is a single run, and ours is the mean of four runs; or both sides are single
+        # runs.
         (SEEDS, printed("75.0"), None, lambda sd: T_3 * sd * math.sqrt(1 + 1 / 4) + 0.05),
         (SEEDS, printed("75.0"), printed("74"), lambda sd: T_3 * sd * math.sqrt(2) + 0.55),
-        # A published mean of five runs with a published spread.
+        # A published mean of five runs with a published standard deviation.
         (SEEDS, printed("75.0", **MEAN_OF_5), None, lambda sd: T_3 * math.sqrt(0.16 / 5 + sd**2 / 4) + 0.05),
         (SEEDS, printed("1.0", statistic="sd", seeds=5), None, None),
         (SEEDS[:2], printed("75.0"), None, None),

@@ -15,9 +15,10 @@ REPORTED = {"none": 82.5, "crop": 77.8, "deletion": 75.9, "mlm": 62.2}
 
 
 def slow_tau(first, second):
-    """Compute tau-b in a loop over pairs.
+    """Compute Kendall's tau-b in a loop over pairs.
 
-    Concordant minus discordant pairs, over the root of the product of each side's untied pairs.
+    Concordant minus discordant pairs, divided by sqrt(n_1 n_2), where n_1 and n_2 are the numbers of untied
+    pairs of each side.
     """
     both = only_first = only_second = 0
     for i in range(len(first)):
@@ -31,7 +32,14 @@ def slow_tau(first, second):
 
 
 def seeded(spread=0.5, count=5, seed=0, reported=REPORTED):
-    """Create values that scatter around the reported ones."""
+    """Return a dict from a row to scores by seed around the reported number.
+
+    Args:
+        spread: Standard deviation. Default: 0.5.
+        count: Number of seeds. Default: 5.
+        seed: Seed of the random generator. Default: 0.
+        reported: Dict from a row to a number. Default: `REPORTED`.
+    """
     generator = np.random.default_rng(seed)
     return {
         row: (number + spread * generator.normal(size=count)).tolist() for row, number in reported.items()

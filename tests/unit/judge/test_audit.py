@@ -1,4 +1,4 @@
-"""Test all findings on the shipped papers, and the sizes of datasets."""
+"""Test all findings on the shipped papers, and dataset sizes."""
 
 from pathlib import Path
 
@@ -25,9 +25,9 @@ def findings():
 
 
 def test_every_finding_is_expected(findings):
-    """Compare the findings with the list of those checked in the papers.
+    """The findings equal a list of findings checked in the papers.
 
-    The reason is in the CSV file, or in claims.yaml for a claim.
+    The reason of a finding is in the CSV file, or in claims.yaml for a claim.
     """
     expected = [
         tuple(row.values())[:4] for row in read_rows(Path(__file__).with_name("shipped_findings.csv"))
@@ -40,9 +40,10 @@ def test_every_finding_is_expected(findings):
 
 
 def test_a_cell_alone_has_the_findings_of_the_whole(shipped, findings):
-    """Find the same for a cell alone as for everything.
+    """A cell alone should have the same findings as in an audit of all papers.
 
-    `why` compiles only items related to a cell, enough for every rule except notes on other papers' seeds.
+    `why` only compiles items related to the cell. This is enough for all rules except notes on seeds of other
+    papers.
     """
     cells = {str(cell.id): cell for item in shipped.items for cell in shipped.described(item)}
     for rule in ("equal", "text"):

@@ -1,6 +1,6 @@
-"""Claims: probabilities, several cells, our numbers, contradictions.
+"""Claims: probabilities, several cells, our scores and contradictions.
 
-Probabilities are compared with slow loops.
+The probabilities are compared with slow loops.
 """
 
 import math
@@ -50,7 +50,7 @@ def test_probability_against_a_slow_loop_over_seeds(pairs, op):
     expected = stats.t.cdf(mean / math.sqrt(variance / len(slacks)), len(slacks) - 1)
     assert found.probability == pytest.approx(expected, abs=1e-6)
     assert found.n_seeds == len(pairs)
-    # Not at the bounds, because there the last bit decides.
+    # Outcomes at the bounds are not compared, because the last bit decides there.
     if expected > 0.9501:
         assert found.outcome == "supported"
     elif expected < 0.0499:
@@ -60,9 +60,10 @@ def test_probability_against_a_slow_loop_over_seeds(pairs, op):
 
 
 def test_a_claim_of_many_parts_is_contradicted_only_after_holm():
-    """Correct the parts of a claim by Holm's method.
+    """The parts of a claim are corrected by Holm's method.
 
-    Without a difference, one of ten parts fails at 0.05 in 40% of claims, but in 5% after Holm's correction.
+    If there is no difference, at least one of ten parts fails at 0.05 in 40% of claims, but only in 5% after
+    Holm's correction.
     """
     draws = np.random.default_rng(0).uniform(size=(20_000, 10))
     assert np.mean((draws <= 0.05).any(axis=1)) == pytest.approx(1 - 0.95**10, abs=0.015)
@@ -82,7 +83,7 @@ def test_sides_made_of_several_cells(text, values, value, half):
 def peaked(row, seed):
     """Return a score with a maximum at p = 0.1.
 
-    All rows of a seed share most of the noise.
+    The rows of a seed share most of the noise.
     """
     printed = {"p0.01": 72.6, "p0.05": 81.1, "p0.1": 82.5, "p0.15": 81.4, "p0.2": 80.5, "p0.5": 71.0}
     return printed.get(row, 43.6) + 3 * seed + 0.01 * (sum(map(ord, row)) * seed % 7)
@@ -105,7 +106,7 @@ def test_ours_by_paired_seeds_and_at_another_scale_no_numbers(tmp_path, monkeypa
     assert outcomes == ["supported", "contradicted", "supported", 3] and best.probability > 0.95
     said = "reproduction study: 1 of 7 parts fails: simcse/table3/p0.1/stsb-dev > simcse/table3/p0.2"
     assert said in best.reason
-    # Cells of items that are not in the study are missing, and differences are to published numbers.
+    # Cells of items outside the study are missing, and differences are to published numbers.
     assert ours["simcse/one-encoder"] == "not run"
     assert ours["repro/dropout-differences"] == "undetermined", "one of several parts fails, after Holm none"
     best, bounded = (rows["compact"][name] for name in ("simcse/default-dropout-best", "repro/dropout-range"))

@@ -1,4 +1,4 @@
-"""Diagnosis of numbers, also in threads with a confirmed cause."""
+"""Diagnosis of scores, including threads with a confirmed cause."""
 
 import argparse
 
@@ -19,7 +19,8 @@ CASES = [
     for case in read_yaml(WORKFLOW / "causes-check.yaml")
     if THREADS[case["cause"]][case["thread"]] == "author and reporter"
 ]
-# The first post of these threads states no setting: a number in a title, versions of one side only, a dataset.
+# The first post of these threads states no setting, only a score in the title, versions of a single side, or
+# a dataset.
 SILENT = ("princeton-nlp/SimCSE#4", "SeanLee97/AnglE#68", "embeddings-benchmark/mteb#240")
 
 
@@ -36,9 +37,10 @@ def known(printed="76.25", path="sts/avg", kind="trained", **more):
 
 @pytest.mark.parametrize("case", CASES, ids=[case["thread"] for case in CASES])
 def test_a_stated_fact_lists_the_confirmed_cause_and_without_one_no_cause_is_chosen(case):
-    """List the confirmed cause of a stated fact, or no cause.
+    """The confirmed cause should be listed if the first post states it.
 
-    Use only facts from the first post of a thread.
+    Only facts from the first post of a thread are used. In any case the cause should be in the list of causes
+    to try.
     """
     parser = argparse.ArgumentParser()
     verb.add_arguments(parser)

@@ -1,4 +1,4 @@
-"""Differences that seeds detect, and seeds that a difference needs."""
+"""Differences that seeds detect, and number of seeds for a difference."""
 
 import json
 from pathlib import Path
@@ -23,16 +23,19 @@ CONFIG = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0, 1, 2]
 
 
 def near_print(cell, place):
-    """Return a score far below the published one for row p0.5 only.
+    """Return a score close to the published number, except for row p0.5.
 
-    Scores of other rows are close to the published ones.
+    The score of row p0.5 is far below the published number.
     """
     return cell.reported.number.value + (-20.0 if cell.row.id == "p0.5" else 0.0) + OFFSETS[place]
 
 
 @pytest.fixture
 def studied(tmp_path, monkeypatch):
-    """Return a study, the cells by row, and their results on generated scores."""
+    """Return a study, and cells by row with their results.
+
+    The scores are synthetic.
+    """
     monkeypatch.chdir(tmp_path)
     plan = compile_study(CONFIG, WORKFLOW)
     write_scores(plan, [ITEM], near_print)

@@ -1,4 +1,4 @@
-"""A complete judged study: four CSV files, a missing item, verb output."""
+"""A complete judged study: four CSV files, a missing item and verb output."""
 
 import json
 import shutil
@@ -34,7 +34,7 @@ def plan():
 
 @pytest.fixture(autouse=True)
 def _audited_once(monkeypatch):
-    """Audit the shipped papers once; the result is the same for each test."""
+    """Audit the shipped papers once, because the result is always the same."""
     for module in (audit_verb, why, study):
         real = module.audit_plan
 
@@ -47,7 +47,7 @@ def _audited_once(monkeypatch):
 
 @pytest.fixture
 def tabulated(plan, tmp_path, monkeypatch):
-    """Write a result for every item of the study; return folder and config."""
+    """Write a result for every item of the study; return the folder."""
     monkeypatch.chdir(tmp_path)
     write_scores(plan, plan.items, lambda cell, seed: 60 + len(cell.row.id) + 0.3 * seed)
     evaluations = Measurements(plan)
@@ -98,9 +98,9 @@ def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
 
 
 def test_judging_needs_no_evaluation(tabulated, plan):
-    """Judge a study without its evaluations.
+    """A study should be judged without the evaluation files.
 
-    Claims and adjudication read only the items' results, so they cannot contradict the tables.
+    Claims and adjudication only use the results of items, so they cannot contradict the tables.
     """
     before = judge_study(plan, read_results(plan))
     write_scores(plan, plan.items, lambda cell, seed: 1.0)
@@ -108,9 +108,9 @@ def test_judging_needs_no_evaluation(tabulated, plan):
 
 
 def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tmp_path, caplog):
-    """Judge a study although another paper cannot be planned at scale paper.
+    """A study should be judged even if another paper cannot be planned.
 
-    A backbone that is missing in paper.yaml of an unrelated paper must not stop judge and report.
+    A missing backbone of an unrelated paper in paper.yaml must not stop judge and report.
     """
     workflow = shutil.copytree(WORKFLOW, tmp_path / "workflow")
     scale = workflow / "scales" / "paper.yaml"

@@ -41,7 +41,13 @@ CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"], "diffcse": "all"}, 
 
 
 def write_item(folder, name, *cells):
-    """Write an item with some cells into a results folder."""
+    """Write an item with some cells to a results folder.
+
+    Args:
+        folder: Results folder.
+        name: Id of the item, such as "simcse/table3".
+        cells: Cells as dicts.
+    """
     rows = [{"id": one["row"], "label": one["row"]} for one in cells]
     columns = [{"id": one["column"], "label": one["column"]} for one in cells]
     head = {"item": name, "paper": name.split("/")[0], "scale": "micro", "comparable": False, "kind": "table"}
@@ -51,9 +57,9 @@ def write_item(folder, name, *cells):
 
 @pytest.fixture
 def results(tmp_path):
-    """Write a results folder with two items, and an item of another study.
+    """Create a results folder with two items, and an item of another study.
 
-    One of the items has sentences.
+    An item has sentences instead of scores.
     """
     write_item(tmp_path, "simcse/table3", NONE, NA)
     write_item(tmp_path, "diffcse/table9", TEXTS)
@@ -63,9 +69,9 @@ def results(tmp_path):
 
 
 def test_only_what_the_record_asks_for_is_loaded(results):
-    """Load only the items in the record.
+    """Only the items in the record are loaded.
 
-    Items of earlier studies may still be in the folder and must be ignored.
+    The folder can still contain items of earlier studies.
     """
     study = replicse.load(results)
     assert set(study.values["item"]) == {"table3"}
@@ -108,9 +114,9 @@ def test_an_item_that_contradicts_itself_is_refused(results, change, sentence):
 
 
 def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplog):
-    """Load numbers of older code with a warning.
+    """If scores are from a run of older code, a warning is logged.
 
-    Results of older code must not be shown as current ones.
+    Such results must not be shown as current results.
     """
     modules = ["replicse.evaluation.correlation"]
     digests = {"code": hash_code(SourceCode(), modules)}

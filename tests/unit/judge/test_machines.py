@@ -24,7 +24,13 @@ CPU = torch.device("cpu")
 
 
 def record(processor="One", device="cpu", **more):
-    """Return the provenance record of a job on a processor."""
+    """Return the provenance record of a job as a dict.
+
+    Args:
+        processor: Name of the processor. Default: "One".
+        device: Device. Default: "cpu".
+        more: Further fields of the record.
+    """
     made = {"device": device, "accelerator": "", "threads": 2, "kernel": {"oneDNN": "3.12"}}
     build = {"torch_build": {"__version__": "2.13"}, "settings": {"OMP_NUM_THREADS": "2"}}
     place = {"processor": processor, "kernel_flags": "fma avx2 avx512f amx_tile"}
@@ -74,7 +80,7 @@ TABLE = {
 
 
 class Study:
-    """A generated table of one cell, with two runs that continue two others."""
+    """A synthetic table with a cell of two runs, which start from two others."""
 
     def __init__(self, folder):
         reported = [{"item": "table1", "row": "r", "column": "a", "value": "70.0"}]

@@ -1,4 +1,4 @@
-"""Methods across studies: one line each, and effects."""
+"""Methods across studies, each in a line, and effects."""
 
 from places import ROOT
 
@@ -19,11 +19,11 @@ def test_methods_of_the_committed_studies(monkeypatch):
         "compact": 3.9,
         "followups": 3.4,
     }
-    # Rows with the same runs are one method; the table with an effect is used.
+    # Rows with the same runs are listed as a single method. The table with an effect is used.
     bare = methods["simcse/unsup, dropout.hidden 0.0, dropout.attention 0.0"]
     assert (
         bare.label == "No dropout"
         and bare.results["compact"].effect.over == "over 9 pairs of backbone and seed"
     )
-    # An effect against another baseline is not used.
+    # An effect should not be used if the baseline is another method.
     assert methods["twotier/multitask"].results["twotier"].effect is None

@@ -1,6 +1,6 @@
 """The user's rows: in any item, at every scale, by folder or hub id.
 
-Published rows are not run.
+Rows of the paper are not run.
 """
 
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""Pairs in an evaluation file: their encoding, and the scores they refute."""
+"""Pairs in an evaluation file: encoding, and scores that they contradict."""
 
 import base64
 
@@ -18,7 +18,15 @@ PATH = "sets/rated/spearman"
 
 
 def as_before(cosines, gold):
-    """Encode both sides with 32 bits a number, as in files without the mark."""
+    """Encode both sides with 32 bits a number, as in files without the mark.
+
+    Args:
+        cosines: Array of cosines.
+        gold: Array of gold scores.
+
+    Returns:
+        Dict from "cosine" and "gold" to a base64 string.
+    """
     sides = {"cosine": cosines, "gold": gold}
     return {name: base64.b64encode(side.astype("<f4").tobytes()).decode() for name, side in sides.items()}
 
@@ -42,9 +50,9 @@ def test_a_side_takes_32_bits_a_number_and_64_only_to_keep_numbers_apart():
 
 
 def test_a_near_tie_beside_many_identical_pairs_refutes_no_score():
-    """Allow a near tie beside many identical pairs.
+    """A near tie beside many identical pairs is accepted.
 
-    With 32 bits one more pair is tied, and no complete order has the correlation of scipy on 64 bits.
+    With 32 bits, a further pair is tied. Then no order of the pairs has scipy's correlation on 64 bits.
     """
     cosines = np.concatenate([np.full(80, 1.0), [1 - 1e-9], np.linspace(0.2, 0.9, 60)])
     gold = np.concatenate([np.tile([0.0, 5.0], 40), [0.0], np.linspace(0, 4, 60)])
@@ -61,9 +69,9 @@ few = st.integers(0, 3)
 
 @given(st.lists(st.tuples(few, few, few), min_size=3, max_size=12))
 def test_ties_that_rounding_made_refute_no_right_score(rows):
-    """Allow ties that are due to rounding.
+    """Ties because of rounding are accepted.
 
-    Some cosines with the same 32-bit number differ, others are equal; gold scores may be tied too.
+    Some cosines with the same 32-bit number differ, others are equal. Gold scores can be tied, too.
     """
     coarse, fine, gold = (np.array(side, dtype=float) for side in zip(*rows, strict=True))
     cosines = coarse / 4 + fine * 1e-10

@@ -1,4 +1,4 @@
-"""Test the power of verdicts: closed forms against simulation, and limits."""
+"""Test the power of verdicts: closed forms, simulation, and limits."""
 
 import math
 
@@ -14,9 +14,17 @@ DRAWS = 20_000
 
 
 def drawn(seeds, of, gap, reduce):
-    """Return mean and deviation of our seeds, and a published number.
+    """Simulate studies.
 
-    Each is an array with a value for every simulated study; the published number is of other runs.
+    Args:
+        seeds: Number of our seeds.
+        of: Number of runs of the published number.
+        gap: Difference between the paper's mean and our mean.
+        reduce: Function that aggregates the paper's runs, such as `np.mean`.
+
+    Returns:
+        Arrays of our means, our standard deviations, and published numbers, with a value for each simulated
+            study.
     """
     random = np.random.default_rng(seeds + of)
     ours, theirs = random.normal(size=(DRAWS, seeds)), random.normal(size=(DRAWS, of)) + gap
@@ -24,7 +32,7 @@ def drawn(seeds, of, gap, reduce):
 
 
 def close(share, expected):
-    """Return whether a share is within four standard errors of expectation."""
+    """Return whether a share is within four standard errors of `expected`."""
     return abs(share - expected) <= 4 * math.sqrt(expected * (1 - expected) / DRAWS)
 
 
@@ -32,9 +40,9 @@ def close(share, expected):
     ("seeds", "of", "runs"), [(3, 1, 0), (5, 1, 0), (5, 5, 0), (1, 1, 50), (5, 1, 50), (10, 1, 4)]
 )
 def test_the_power_is_that_of_the_verdict_in_simulated_studies(seeds, of, runs):
-    """Compare the power with that of verdicts in simulated studies.
+    """The power should equal the share of simulated studies with a verdict.
 
-    As in the verdict, a published spread is pooled with ours unless an F test refutes it.
+    As in the verdict, a published standard deviation is pooled with ours unless an F test rejects it.
     """
     random = np.random.default_rng(seeds + of)
     gap = smallest_gap(seeds, of=of, borrowed=max(0, runs - 1))
@@ -61,7 +69,7 @@ def test_the_power_against_a_maximum_is_that_of_simulated_studies():
 
 
 def test_no_number_of_seeds_tells_a_gap_that_one_printed_run_hides():
-    # (1.96 + 0.84) standard deviations, because the published number is a single run.
+    # 1.96 + 0.84 standard deviations, because the published number is a single run.
     assert seeds_for(2.8) is None
     assert seeds_for(3.0) == 23 and seeds_for(-3.0) == 23
     assert seeds_for(2.0, of=5) is not None

@@ -1,4 +1,4 @@
-"""Published numbers of a cell: settings, seeds, reruns, intervals."""
+"""Published numbers of a cell: settings, seeds, reruns and intervals."""
 
 import math
 from dataclasses import replace
@@ -33,9 +33,10 @@ def test_one_more_run_lies_within_the_bounds_as_often_as_they_say():
 
 
 def test_a_mean_of_seeds_varies_less_but_for_what_labs_differ_by(papers):
-    """Include differences between labs in the spread of a published mean.
+    """The uncertainty of a published mean should include lab differences.
 
-    Simulates 10,000 labs with an offset and five seeds each; the mean of ten published seeds is uncertain too.
+    Simulates 10,000 labs with an offset and five seeds each. The mean of ten published seeds is uncertain,
+    too.
     """
     random = np.random.default_rng(1)
     labs = random.normal(75.0, 0.6, 10_000)

@@ -1,6 +1,6 @@
-"""Verdicts by source: closed forms, rounding, borrowed spreads, effects.
+"""Verdicts by source: closed forms, rounding, and effects.
 
-Also tests shared readings and false alarms.
+Also tests borrowed standard deviations, shared readings and false alarms.
 """
 
 import math
@@ -27,7 +27,15 @@ METRIC = "spearman"
 
 
 def results_of(lines, cell=UNSUP):
-    """Return the measurements of a cell by source and setting."""
+    """Return the measurements of a cell.
+
+    Args:
+        lines: Lines of the record, for `made_record`.
+        cell: Id of the cell. Default: `UNSUP`.
+
+    Returns:
+        Dict from (source, setting) to a measurement.
+    """
     measurements = measurements_of(lines)
     others = others_of(measurements, "/".join(cell.split("/")[:2]))
     return {(each.source, each.setting): each for each in others.get(f"{cell}/{METRIC}", ())}
@@ -59,7 +67,7 @@ def test_one_run_borrows_the_spread_of_another_source_and_never_its_values():
 @pytest.mark.parametrize("lines", [
     [("b", UNSUP, "printed", None, "73.47")],
     [("b", UNSUP, "printed", 0, "73.47"), ("b", UNSUP, "printed", 1, "74.47")],
-    # A spread of another setting of the same source, or of two runs, cannot be borrowed.
+    # A standard deviation cannot be borrowed from another setting of the same source, or from two runs.
     [
         ("b", UNSUP, "printed", 0, "73.47"), *seeds_of("b", UNSUP, "four", FIVE),
         *seeds_of("c", UNSUP, "printed", FIVE[:2]),
@@ -152,9 +160,9 @@ def test_a_run_is_no_reading_of_a_maximum_or_spread_over_seeds():
 
 
 def claim_on(lines, name):
-    """Return a claim's outcome, and the number of cells of its source.
+    """Return the outcome of a claim, and the number of cells that were run.
 
-    The source is the one that decides.
+    Only the cells of the decisive source are counted.
     """
     measurements = measurements_of(lines)
     (claim,) = [
@@ -176,7 +184,7 @@ def test_a_claim_is_tested_in_one_source_paired_by_seed():
     assert outcome.outcome == "contradicted"
     assert outcome.n_seeds == 5
     assert f"p = {expected:.3f}" in outcome.reason
-    # Values of two sources are never compared.
+    # Scores of two sources are never compared.
     apart = [*seeds_of("a", UNSUP, "printed", FIVE), *seeds_of("b", DIFFCSE, "printed", better)]
     outcome, ran = claim_on(apart, "diffcse/sts-gains")
     assert (outcome.outcome, ran) == ("not run", 1)
@@ -200,9 +208,9 @@ def test_a_claim_in_another_setting_is_no_verdict_on_the_paper():
 
 @pytest.mark.parametrize("count", [1, 3, 5])
 def test_a_number_of_the_same_distribution_is_seldom_called_higher_or_lower(count):
-    """Limit false alarms to 5% if both labs sample one distribution.
+    """If both labs sample the same distribution, only 5% should be alarms.
 
-    Also with a borrowed spread.
+    This includes borrowed standard deviations.
     """
     generator, trials = np.random.default_rng(0), 3000
     runs = generator.normal(76.0, 0.8, (trials, 5 + count + 1)).round(2)
@@ -221,9 +229,9 @@ def test_a_number_of_the_same_distribution_is_seldom_called_higher_or_lower(coun
     ("gaps", "verdicts"), [((2.9,) * 4, {"lower"}), ((2.9, 0, 0, 0), {"within seed spread"})]
 )
 def test_verdicts_of_a_paper_are_controlled_together(gaps, verdicts):
-    """Adjust all verdicts of a paper together.
+    """All verdicts of a paper are adjusted together.
 
-    Each gap of 2.9 alone is outside of the interval, at p = 0.03, but one in four such cells may be chance.
+    A gap of 2.9 is outside of the interval at p = 0.03, but a single such cell among four can be chance.
     """
     tasks, printed = ("STS12", "STS13", "STS14", "STS15"), (68.40, 82.41, 74.38, 80.91)
     lines = []
@@ -273,7 +281,7 @@ def test_a_diagnosis_has_reruns_of_others_and_effects_of_single_facts():
     assert recorded.every.low == 70.0
     effects = {tuple(sorted(each.facts)): each for each in recorded.effects}
     assert effects["batch", "devices"].effect.mean == pytest.approx(-0.5)
-    # The head is compared at four devices, because nothing else differs there.
+    # The head is compared at four devices, because all other settings are equal there.
     assert effects["pooling",].effect.mean == pytest.approx(-0.4)
     assert effects["pooling",].cell.startswith(UNSUP)
     known = add_record(published, measurements)

@@ -61,13 +61,21 @@ OURS = {"avg": 75.5, "STS12": {"all": 68.4, "n": 3108, "low": 66.0}}
 
 
 def mteb(task, main_score, subset="default", split="test", **more):
-    """Return a result of the present mteb with one entry."""
+    """Return a results file of the current mteb with a single score.
+
+    Args:
+        task: Name of the task.
+        main_score: Score from 0 to 1.
+        subset: Name of the subset. Default: "default".
+        split: Name of the split. Default: "test".
+        more: Further fields of the score.
+    """
     entry = {"main_score": main_score, "hf_subset": subset, "languages": ["eng-Latn"], **more}
     return {"task_name": task, "mteb_version": "1.14.17", "scores": {split: [entry]}}
 
 
 def old(task, **splits):
-    """Return a result of mteb before 1.11."""
+    """Return a results file of mteb before 1.11."""
     return {"mteb_dataset_name": task, "mteb_version": "1.0.2", "dataset_version": None, **splits}
 
 
@@ -148,9 +156,9 @@ def test_a_file_without_a_score_is_refused_and_left_as_it_is(tmp_path, name, doc
 
 
 def test_a_folder_is_read_past_what_it_lacks(tmp_path):
-    """Load a folder with missing results.
+    """A folder with missing results is loaded.
 
-    The only revision below a model's folder is used; an average needs all of its tasks.
+    The folder of a model has a single revision, which is used. An average needs all of its tasks.
     """
     model, revision = tmp_path / "org__a", tmp_path / "org__a" / "e34f"
     files = {
@@ -188,9 +196,9 @@ def test_one_of_several_models_in_a_file_is_named(tmp_path):
 
 
 def test_scores_of_other_rows_have_no_difference_nor_has_their_average(tmp_path):
-    """Omit differences between scores on other rows, and their average.
+    """Scores on other rows have no difference, nor has their average.
 
-    Row counts of SentEval and dataset revisions of mteb are facts about the data.
+    Row counts of SentEval and dataset revisions of mteb show which data were used.
     """
     results = []
     for name, rows in (("a", 750), ("b", 459)):
@@ -208,9 +216,9 @@ def test_scores_of_other_rows_have_no_difference_nor_has_their_average(tmp_path)
 
 
 def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys, monkeypatch):
-    """Report different tokenizers, and incomplete averages.
+    """Different tokenizers and incomplete averages are reported.
 
-    Averages of some tasks are null and must not be reported as skipped scores.
+    An average of only some tasks is null, and must not be reported as a skipped score.
     """
     monkeypatch.chdir(tmp_path)
     for name in "ab":
@@ -224,9 +232,9 @@ def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys
 
 
 def test_one_table_compares_each_task_once(tmp_path, capsys, monkeypatch):
-    """Compare each task once in a table.
+    """Each task is compared once in a table.
 
-    The first aggregation that both results have is used.
+    The first aggregation that is in both results should be used.
     """
     monkeypatch.chdir(tmp_path)
     long = "AmazonCounterfactualClassification"

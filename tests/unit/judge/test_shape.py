@@ -1,4 +1,4 @@
-"""The shape of columns against the paper's, and its sheet."""
+"""The order of rows in a column against the paper's, and the sheet."""
 
 import pytest
 from golden import example_report as example
@@ -20,7 +20,13 @@ PRINTED = {
 
 
 def table(value_of, columns=("dev",), **more):
-    """Return an item with `value_of(row, seed)` for three seeds a cell."""
+    """Return an item with three seeds in each cell.
+
+    Args:
+        value_of: Function from a row and a seed to a score.
+        columns: Ids of the columns, or dicts. Default: ("dev",).
+        more: Further fields of the item.
+    """
     heads = [name if isinstance(name, dict) else {"id": name, "label": name} for name in columns]
     heads = [{"metric": "spearman", **head} for head in heads]
     cells = [

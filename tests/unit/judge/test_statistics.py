@@ -1,4 +1,4 @@
-"""Intervals against slow loops, scipy and closed forms; their coverage."""
+"""Intervals, compared with slow loops, scipy and closed forms; coverage."""
 
 import math
 import statistics
@@ -12,17 +12,14 @@ from replicse.spec.printed import Spread
 
 
 def slow_ranks(values):
-    """Compute the rank of each value: smaller values, plus the mean of ties.
-
-    The mean is the mean place among equal values.
-    """
+    """Return the rank of each value; equal values get their mean rank."""
     return [sum(w < v for w in values) + (sum(w == v for w in values) + 1) / 2 for v in values]
 
 
 def slow_spearman(first, second):
     """Compute Pearson's correlation of the ranks, term by term.
 
-    NaN if a side is constant.
+    Returns NaN if a side is constant.
     """
     x, y = slow_ranks(first), slow_ranks(second)
     mx, my = sum(x) / len(x), sum(y) / len(y)
@@ -32,7 +29,18 @@ def slow_spearman(first, second):
 
 
 def slow_bootstrap(statistic, columns, samples, level, seed):
-    """Compute a percentile bootstrap, one copied resample after another."""
+    """Compute a percentile bootstrap in a loop over copied resamples.
+
+    Args:
+        statistic: Function of several lists.
+        columns: Lists of equal length, which are resampled together.
+        samples: Number of resamples.
+        level: Level of the interval, such as 0.95.
+        seed: Seed of the random generator.
+
+    Returns:
+        The lower and upper bound.
+    """
     count = len(columns[0])
     drawn = np.random.default_rng(seed).integers(count, size=(samples, count))
     results = [statistic(*[[column[row] for row in rows] for column in columns]) for rows in drawn]
@@ -41,14 +49,20 @@ def slow_bootstrap(statistic, columns, samples, level, seed):
 
 
 def pairs(count, seed=0, noise=1.0):
-    """Return graded pairs with ties as in STS, and two noisy encoders."""
+    """Return scores of two noisy encoders, and gold scores with ties.
+
+    Args:
+        count: Number of pairs.
+        seed: Seed of the random generator. Default: 0.
+        noise: Standard deviation of the noise. Default: 1.
+    """
     generator = np.random.default_rng(seed)
     gold = generator.integers(0, 6, count).astype(float)
     first, second = (gold + noise * generator.normal(size=count) for _ in range(2))
     return np.round(first, 1), np.round(second, 1), gold
 
 
-# One more run
+# Intervals for a single further run
 
 
 def test_prediction_interval_of_three_by_hand():
@@ -84,7 +98,11 @@ def test_the_mean_of_more_draws_has_a_narrower_interval_than_one():
 
 
 def draws_of(own, others, seed, trials=4000):
-    """Return normal samples as (trials, own) and (trials, others)."""
+    """Simulate trials with standard deviation 0.84.
+
+    Returns:
+        Arrays of shape (trials, own) and (trials, others).
+    """
     draws = 75 + 0.84 * np.random.default_rng(seed).normal(size=(trials, own + others))
     return draws[:, :own], draws[:, own:]
 
@@ -123,9 +141,10 @@ def test_every_order_statistic_of_one_more_draw_is_that_draw(share, spread):
 
 
 def test_the_largest_draw_with_a_known_spread_by_hand():
-    """Compare the largest of m runs with a closed form.
+    """The largest of m runs should have the interval of the closed form.
 
-    With many runs of ours the mean is known, so the largest of m runs is below x with probability Phi(x)^m.
+    If we have many runs, the mean is known, so the largest of m runs is below x with probability Phi(x)^m,
+    where Phi is the normal distribution function.
     """
     from scipy.stats import norm
 
@@ -143,9 +162,10 @@ def test_the_interval_of_a_standard_deviation_is_that_of_an_f_ratio():
 
 
 def test_below_three_seeds_nothing_has_an_interval_of_its_own():
-    """Require three seeds for an interval.
+    """An interval requires at least three seeds.
 
-    With two seeds, Student's t has one degree of freedom, so an interval would be 12.7 standard deviations.
+    With two seeds, Student's t has one degree of freedom, so the half-width would be 12.7 standard
+    deviations.
     """
     for values in ([75.0], [55.14, 55.16], [50.0, 100.0]):
         assert study.spread_of(values) is None
@@ -172,11 +192,11 @@ def test_spearman_interval_against_a_slow_bootstrap():
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
 
 
-# A crossed design
+# Crossed design
 
 
 def test_components_of_a_crossed_design_by_hand():
-    # Rows differ by 3 and columns by 1, so the spread within a row is the effect of the columns.
+    # Rows differ by 3 and columns by 1, so the variance within a row is the effect of the columns.
     found = study.variance_components([[0.0, 1.0], [3.0, 4.0]])
     assert found == study.Components(pytest.approx(math.sqrt(4.5)), pytest.approx(math.sqrt(0.5)))
 

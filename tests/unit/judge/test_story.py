@@ -1,4 +1,4 @@
-"""How a cell is found, and the claims and findings shown with it."""
+"""Finding a cell, and the claims and findings shown with the cell."""
 
 import pytest
 from planned import shipped_plan

@@ -25,7 +25,7 @@ PLAIN = {"id": "r", "encoder": {"use": "plain"}}
 
 @pytest.fixture
 def planned(tmp_path, monkeypatch):
-    """Return a function that writes a paper with one column and compiles it."""
+    """Return a function that writes a paper with a column and compiles it."""
     monkeypatch.chdir(tmp_path)
 
     def plan_of(*rows, seeds=1):
@@ -42,12 +42,17 @@ def planned(tmp_path, monkeypatch):
 
 
 def file_of(plan):
-    """Return the evaluation file of the first encoder."""
+    """Return the path of the first encoder's evaluation file."""
     return Path(plan.paths.evaluation(plan.cells["made/table1"][0].encoders[0], "fast"))
 
 
 def result_of(plan, *scores):
-    """Return the result if the encoders of each cell have these scores."""
+    """Return the result of the table if encoders have the given scores.
+
+    Args:
+        plan: The compiled study.
+        scores: Score of each encoder of a cell, used for all cells.
+    """
     for cell in plan.cells["made/table1"]:
         for encoder, score in zip(cell.encoders, scores, strict=False):
             write_evaluation(plan, plan.paths.evaluation(encoder, "fast"), {PATH: score})
@@ -113,9 +118,10 @@ def test_what_is_no_number_or_contradicts_its_own_file_is_refused(planned, suite
 
 
 def test_a_metric_that_was_taken_out_of_an_evaluation_is_named_and_a_suite_is_still_to_come(planned):
-    """Name a metric missing in an evaluation, but not a suite still to run.
+    """If an evaluation lacks a metric, the metric is named.
 
-    A study with a cell that nobody measured must not be kept as complete.
+    A suite that has not run yet should not be reported. Without the error, a study with a missing cell could
+    be kept as complete.
     """
     plan = planned()
     for suites, named in (({"sts/STS13/all": 70.0}, True), ({"transfer/MR/accuracy": 70.0}, False)):

@@ -23,7 +23,14 @@ VERDICTS = typing.get_args(Verdict)
 
 
 def judged(values, reported="76.25", **changes):
-    """Judge values against a published number in a string."""
+    """Judge a list of scores against a published number, given as a string.
+
+    Args:
+        values: List of scores by seed.
+        reported: The published number. Default: "76.25".
+        changes: Arguments of `judge` that replace the defaults, and `prior_sd` and `prior_degrees` of a
+            published standard deviation.
+    """
     cell = Reported.of({"value": reported, "source": "x"}, "cell")
     if (sd := changes.pop("prior_sd", None)) is not None:
         changes |= {"prior": Spread(sd, changes.pop("prior_degrees", math.inf))} if sd else {"seedless": True}
@@ -83,9 +90,9 @@ def test_a_true_published_spread_is_refused_once_in_a_hundred_times(count, degre
 @pytest.mark.parametrize("runs", [4, 10, 50])
 @pytest.mark.parametrize("count", [1, 3, 5, 10])
 def test_false_alarms_are_five_percent_whatever_runs_a_spread_is_estimated_from(count, runs):
-    """Check false alarms of 5% for any number of runs behind a spread.
+    """False alarms should be 5%, whatever the runs of a standard deviation.
 
-    With the normal quantile there were 14.5% for one seed and a spread from four runs.
+    With the normal quantile there were 14.5% for a single seed and a standard deviation from four runs.
     """
     random = np.random.default_rng(100 * count + runs)
     ours, printed = random.normal(size=(2000, count)), random.normal(size=2000)
@@ -100,9 +107,9 @@ def test_false_alarms_are_five_percent_whatever_runs_a_spread_is_estimated_from(
 
 
 def test_power_with_a_published_spread_is_not_lost_at_five_seeds():
-    """Keep the power of a published spread at five seeds.
+    """With five seeds, a published standard deviation should still be used.
 
-    Dropping the published spread at five seeds reduced the power against a gap of three spreads from 77% to 55%.
+    Without it, the power against a gap of three standard deviations was only 55% instead of 77%.
     """
     random = np.random.default_rng(5)
     ours, printed = random.normal(size=(2000, 5)), random.normal(size=2000) + 3.0
@@ -155,9 +162,9 @@ def test_a_number_without_seeds_is_equal_up_to_the_rounding_of_print_or_a_twenty
 
 @pytest.mark.parametrize("shift", [-3.0, -0.6, 0.0, 0.6, 3.0])
 def test_p_is_that_of_the_nearest_number_that_is_printed_so(shift):
-    """Compute p for the nearest number with the same rounding.
+    """p should be computed for the nearest number that rounds to the reported.
 
-    A published 76 is between 75.5 and 76.5.
+    A published 76 can be any number between 75.5 and 76.5.
     """
     values = [76.0 + shift + step for step in (-1.0, 0.0, 0.5, 0.5)]
     mean, scale = statistics.mean(values), statistics.stdev(values) * math.sqrt(1 + 1 / 4)
@@ -165,7 +172,7 @@ def test_p_is_that_of_the_nearest_number_that_is_printed_so(shift):
     assert judged(values, "76").p == pytest.approx(min(1, 2 * below, 2 * above))
 
 
-# Properties; scores have two decimals, as printed by evaluation tools.
+# Properties. Scores have two decimals, as printed by evaluation tools.
 scores = st.integers(0, 10_000).map(lambda cents: cents / 100)
 samples = st.lists(scores, min_size=1, max_size=7)
 priors = st.none() | st.sampled_from([0.0, 0.21, 0.84])
@@ -182,7 +189,14 @@ def test_every_cell_gets_a_known_verdict_and_a_coherent_interval(values, reporte
 
 
 def paper_of(values, paper="made", item="table1", protocol="as-described"):
-    """Return an item with a cell for each row of seeds, judged against 0."""
+    """Return an item with a cell for each list of seeds, judged against 0.
+
+    Args:
+        values: Array of shape (rows, seeds).
+        paper: Key of the paper. Default: "made".
+        item: Name of the item. Default: "table1".
+        protocol: Protocol of the cells. Default: "as-described".
+    """
     about = {"column": "a", "metric": "m", "protocol": protocol}
     cells = [
         {"row": f"r{place}", **about, **vars(judged(list(row), "0.0000"))} for place, row in enumerate(values)
@@ -192,9 +206,9 @@ def paper_of(values, paper="made", item="table1", protocol="as-described"):
 
 
 def test_verdicts_of_a_paper_are_controlled_for_their_number():
-    """Adjust the verdicts of a paper for their number.
+    """The verdicts of a paper are adjusted for their number.
 
-    Of 200 cells without a difference, 5% are higher or lower before adjusting, and few or none after it.
+    Of 200 cells without a difference, 5% are higher or lower before the adjustment, and few or none after it.
     """
     random = np.random.default_rng(7)
     before = after = 0
@@ -215,9 +229,10 @@ def test_verdicts_of_a_paper_are_controlled_for_their_number():
 
 
 def test_verdicts_are_controlled_within_the_text_of_a_paper_and_within_its_variants():
-    """Adjust verdicts within the text of a paper, and within its variants.
+    """Verdicts are adjusted within a paper's text and its variants.
 
-    Cells of another paper, and of variants, do not change an adjusted p-value; cells of another item do.
+    Cells of another paper, and of variants, should not change an adjusted p-value, but cells of another item
+    should.
     """
     random = np.random.default_rng(3)
     results = [

@@ -1,4 +1,4 @@
-"""`replicse.evaluate` with encoders of any kind, and its errors."""
+"""`replicse.evaluate` with encoders of any kind, and errors."""
 
 import json
 import shutil
@@ -23,12 +23,12 @@ OPTIONS = {"sts-dev": {"tasks": ["STS-B"]}}
 
 
 def letters(texts):
-    """Return how often each of some letters occurs in each text."""
+    """Return counts of some letters in each text, as an array."""
     return np.array([[text.count(letter) + 0.1 * len(text) for letter in "aeiourst"] for text in texts])
 
 
 class Counting:
-    """An encoder with `encode` that records the sentences it gets."""
+    """An encoder with `encode` that records the sentences."""
 
     def encode(self, texts):
         self.seen = [*getattr(self, "seen", []), *texts]
@@ -65,7 +65,7 @@ def test_a_function_and_an_object_give_the_numbers_of_a_slow_loop(data):
     ],
 )
 def test_vectors_of_a_function_may_be_tensors_of_any_precision_or_lists(data, as_returned):
-    # Every precision stores small whole numbers.
+    # Every precision can store small integers.
     expected = replicse.evaluate(lambda texts: letters(texts).round(), "sts-dev", data, options=OPTIONS)
     found = replicse.evaluate(
         lambda texts: as_returned(letters(texts).round()), "sts-dev", data, options=OPTIONS
@@ -98,9 +98,9 @@ def test_the_record_says_what_was_computed(data, tmp_path, write, length):
 
 
 def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_path, capsys):
-    """List all facts in which two results differ.
+    """`compare` lists all facts in which two results differ.
 
-    `compare` should list a changed prompt, weights and development set.
+    Examples are a changed prompt, other weights, and another development set.
     """
     folder, own = tmp_path / "encoder", tmp_path / "own.csv"
     foreign.write_modules(foreign.write_transformer(folder, "bert") and folder)

@@ -46,7 +46,7 @@ def steps_of(folder):
     [({"steps": 7}, 7), ({"steps": 7, "epochs": 1}, 3), ({"steps": 2, "epochs": 1}, 2), ({"epochs": 2}, 6)],
 )
 def test_steps_without_epochs_go_on_into_further_epochs(start, tmp_path, optimisation, steps):
-    """Continue into further epochs if a recipe has only steps.
+    """If a recipe only sets steps, training should continue in more epochs.
 
     The parent recipe has one epoch; 24 sentences are three batches.
     """

@@ -15,7 +15,7 @@ SENTENCES = ["a b c", "d e", "f g h a"]
 
 @pytest.fixture
 def steps(tmp_path):
-    """Return two checkpoints with different weights and heads."""
+    """Create two checkpoints with different weights and heads."""
     tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, "[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.save(str(tmp_path / "tokenizer.json"))

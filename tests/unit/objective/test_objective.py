@@ -1,4 +1,4 @@
-"""Loss terms compared with slow loops of their formulas."""
+"""Loss terms, compared with slow loops of their formulas."""
 
 import math
 from types import SimpleNamespace
@@ -18,12 +18,12 @@ from replicse.registry.terms import Term
 
 
 def specs_of(*specs):
-    """Validate parameters of terms."""
+    """Parse parameters of terms from dicts."""
     return [TypeAdapter(Term).validate_python(spec) for spec in specs]
 
 
 def term_of(**spec):
-    """Create a term from its parameters."""
+    """Create a term from parameters."""
     return make_term(*specs_of(spec))
 
 
@@ -39,7 +39,11 @@ def step_of(views):
 def slow_infonce(views, temperature, alpha, cosine):
     """Compute SimCSE Eq. 1, 5 and 8 in loops.
 
-    alpha weights the hard negative of the same instance.
+    Args:
+        views: Arrays of anchors, positives, and optionally negatives.
+        temperature: Temperature of the softmax.
+        alpha: Weight of the hard negative of the same instance.
+        cosine: Whether to use cosines instead of inner products.
     """
 
     def similarity(a, b):
@@ -105,9 +109,9 @@ SPECIAL = SpecialIds(pad=0, unk=1, cls=2, sep=3, mask=4)
 
 
 class Table:
-    """A backbone with a row of a table as each token's hidden state.
+    """A backbone whose hidden states are rows of a table.
 
-    It does not depend on other tokens.
+    The hidden state of a token does not depend on other tokens.
     """
 
     special, vocabulary, predicts_tokens = SPECIAL, 100, True

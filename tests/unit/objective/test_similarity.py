@@ -1,4 +1,4 @@
-"""Loss and gradients of all terms under autocast are equal to fp32."""
+"""Under autocast, loss and gradients of all terms should equal fp32."""
 
 from types import SimpleNamespace
 
@@ -27,16 +27,18 @@ SPECS = [
 
 
 def views(count, seed=0):
-    """Return views with similar vectors in each row, as in training."""
+    """Return a list of views whose vectors are similar, as in training."""
     draw = torch.Generator().manual_seed(seed)
     row = torch.randn(ROWS, WIDTH, generator=draw)
     return [row + 0.5 * torch.randn(ROWS, WIDTH, generator=draw) for _ in range(count)]
 
 
 def measured(spec, dtype):
-    """Return the loss of a term and its gradients, under autocast to a dtype.
+    """Compute the loss of a term and the gradients.
 
-    For None, without autocast.
+    Args:
+        spec: Parameters of the term as a dict.
+        dtype: Precision of autocast, or None for no autocast.
     """
     leaves = [view.requires_grad_() for view in views(3)]
     model = SimpleNamespace(width=WIDTH, momentum_vectors=lambda *_: views(1, 9)[0])

@@ -1,4 +1,4 @@
-"""Accuracy of nearest neighbours, against a slow vote."""
+"""Accuracy of nearest neighbours, compared with a slow vote."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,11 @@ GROUPS = {"a.x": (4.0, 0.0), "a.y": (0.0, 4.0), "b": (-4.0, -4.0)}
 
 @pytest.fixture
 def texts(tmp_path):
-    """Return 120 texts around three centres, and their vectors."""
+    """Write 120 texts around three centres.
+
+    Returns:
+        Dict from a text to a vector, and a list of class names.
+    """
     random = np.random.default_rng(0)
     names = [list(GROUPS)[place] for place in random.integers(0, 3, 120)]
     vectors = {f"t{row}": random.normal(GROUPS[name], 3.0) for row, name in enumerate(names)}
@@ -29,9 +33,14 @@ def of_table(**more):
 
 
 def slow_accuracy(rows, classes, cosine):
-    """Return the accuracy of votes by ten neighbours.
+    """Return the accuracy if ten neighbours vote.
 
     Distances are computed pair by pair in float64.
+
+    Args:
+        rows: Array of shape (texts, dimensions).
+        classes: List of class names.
+        cosine: Whether to use cosine distances instead of Euclidean distances.
     """
     learned, asked, known, wanted = train_test_split(rows, classes, test_size=0.1, random_state=42)
     right = 0
@@ -41,7 +50,7 @@ def slow_accuracy(rows, classes, cosine):
             size = np.sqrt(row @ row) * np.sqrt(other @ other)
             distances.append(1 - row @ other / size if cosine else np.sqrt(((row - other) ** 2).sum()))
         nearest = [known[place] for place in np.argsort(distances)[:10]]
-        # On a tie, the class whose name is first wins.
+        # If classes are tied, the first class by name wins.
         right += name == max(sorted(set(nearest)), key=nearest.count)
     return right / len(wanted)
 

@@ -1,4 +1,4 @@
-"""Replaced-token detection and variants against loops (methods 4.1)."""
+"""Replaced-token detection and variants, against loops (methods 4.1)."""
 
 import itertools
 import math
@@ -25,7 +25,14 @@ LENGTHS = (9, 4, 3, 12)
 def generator_folder(home, family="bert"):
     """Write a random masked LM that never predicts padding.
 
-    Padding would shift RoBERTa's positions.
+    Padding would shift the positions of RoBERTa.
+
+    Args:
+        home: Folder for the tokenizer and the encoder.
+        family: Family of the encoder. Default: "bert".
+
+    Returns:
+        The path of the encoder as a string.
     """
     tokenizer = home / "tokenizer.json"
     train_tokenizer("wordpiece", ["A man is playing a guitar."] * 3, 97, lowercase=True).save(str(tokenizer))
@@ -52,12 +59,22 @@ def model_of(family="bert"):
 
 
 def term_of(**spec):
-    """Return the term of a checked spec."""
+    """Create a term from parameters."""
     return make_term(TypeAdapter(Term).validate_python(spec))
 
 
 def prepared(home, family="bert", name="rtd", **options):
-    """Return a term, its model and a generator without dropout."""
+    """Create a term, a model, and a generator without dropout.
+
+    Args:
+        home: Folder for the tokenizer and the generator.
+        family: Family of both encoders. Default: "bert".
+        name: Name of the term. Default: "rtd".
+        options: Further parameters of the term.
+
+    Returns:
+        The term and the model.
+    """
     if name != "conditional-mlm" and options.get("edit") != "delete":
         options["generator"] = generator_folder(home, family)
     model = model_of(family)
@@ -90,7 +107,15 @@ def pad_rows(rows, filler):
 
 
 def reference_models(home, term, model, family):
-    """Return models of `transformers` with the same weights."""
+    """Load the weights into models of `transformers`.
+
+    Args:
+        home: Folder of the generator; the discriminator is saved here.
+        term: The term with both networks.
+
+    Returns:
+        The generator and the discriminator.
+    """
     import transformers
 
     tokenizer = home / "tokenizer.json"
@@ -100,9 +125,15 @@ def reference_models(home, term, model, family):
 
 
 def slow_states(discriminator, ids, mask, vectors):
-    """Run a model with position 0 replaced after its embedding layer.
+    """Run a model of `transformers` with another vector at position 0.
 
-    The model is from `transformers`.
+    The vector replaces the output of the embedding layer.
+
+    Args:
+        discriminator: Model of `transformers`.
+        ids: Token ids of shape (rows, length).
+        mask: Attention mask of the same shape.
+        vectors: Vectors of shape (rows, hidden).
     """
 
     def replace_first(module, inputs, output):
@@ -223,7 +254,7 @@ def test_inserted_tokens_are_the_generators_and_the_others_stay(tmp_path):
 def test_deleted_tokens_are_marked_at_their_followers():
     lengths = (2, 3, 4, 9, 22)
     batch = sentences("bert", 3, lengths=lengths)
-    batch = TokenBatch(torch.arange(len(batch.tokens)), batch.offsets)  # each token is its own position
+    batch = TokenBatch(torch.arange(len(batch.tokens)), batch.offsets)  # each token is equal to its position
     seen = set()
     for seed in range(60):
         edited = delete(batch, 0.3, torch.Generator().manual_seed(seed))

@@ -1,4 +1,4 @@
-"""DiffCSE's recipes against its script and tables."""
+"""DiffCSE's recipes, compared with the script and the tables."""
 
 from collected import printed_of
 from planned import shipped_plan

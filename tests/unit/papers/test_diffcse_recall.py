@@ -1,4 +1,4 @@
-"""Recall of paraphrases against a sorting loop, ties included."""
+"""Recall of paraphrases, compared with a sorting loop, including ties."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from small_stsb import RandomVectors, write_stsb
 
 
 def random_pairs(count, seed):
-    """Return pairs with repeated sentences, some of them scored 5.0."""
+    """Return pairs with repeated sentences; some pairs have score 5.0."""
     generator = np.random.default_rng(seed)
     draw = iter(generator.integers(0, 3 * count // 2, 2 * count))
     scores = generator.choice([5.0, 4.9, 2.0], count)
@@ -15,7 +15,17 @@ def random_pairs(count, seed):
 
 
 def slow_recall(pairs, vectors, cutoff, directions, distinct):
-    """Sort the whole corpus for each query; ties in the order of the corpus."""
+    """Compute recall by sorting the whole corpus for each query.
+
+    If distances are tied, the order of the corpus is used.
+
+    Args:
+        pairs: List of (score, first, second).
+        vectors: `RandomVectors`, which contains the vector of each sentence.
+        cutoff: Number of retrieved sentences.
+        directions: List of "forward" and "backward".
+        distinct: Whether duplicates are removed.
+    """
     texts = [pair[1] for pair in pairs] + [pair[2] for pair in pairs]
     if distinct:
         texts = list(dict.fromkeys(texts))

@@ -1,4 +1,4 @@
-"""Whole runs of DiffCSE: terms, their views, resuming, saved files."""
+"""Complete runs of DiffCSE: terms, views, resuming and saved files."""
 
 import os
 import signal

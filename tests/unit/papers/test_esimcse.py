@@ -1,4 +1,4 @@
-"""The loss of ESimCSE against loops and closed forms in float64.
+"""The loss of ESimCSE, compared with loops and closed forms in float64.
 
 Tests the classes of the loss, and the content of the queue.
 """
@@ -15,7 +15,7 @@ WIDTH, TEMPERATURE = 6, 0.05
 
 
 class Keys:
-    """A model whose momentum encoder returns given vectors."""
+    """A model whose momentum encoder returns the vectors in `given`."""
 
     width = WIDTH
 
@@ -28,7 +28,15 @@ class Keys:
 
 
 def term_of(queue, temperature=TEMPERATURE):
-    """Return the term in float64 and its model."""
+    """Create the term in float64, and a model.
+
+    Args:
+        queue: Size of the queue.
+        temperature: Temperature of the softmax. Default: `TEMPERATURE`.
+
+    Returns:
+        The term and the model.
+    """
     term, model = make_term(
         TermParameters.of(
             {"term": "momentum-queue", "queue": queue, "temperature": temperature}, "a test"
@@ -50,9 +58,10 @@ def cosine(one, other):
 
 
 def test_the_loss_is_the_loop_over_second_views_and_queue():
-    """Compare the loss with a loop over second views and queue.
+    """The loss should equal a loop over second views and the queue.
 
-    Batches of 3, the last of 2, and a queue of 7: it has 0, 3, 6, then the newest 7 keys, of any length.
+    The batches have size 3, the last has size 2. The queue of size 7 contains 0, 3, 6, then the newest 7
+    keys. The keys have any length.
     """
     generator = torch.Generator().manual_seed(0)
     term, model = term_of(7)
@@ -83,13 +92,13 @@ def test_only_first_views_are_classified_and_keys_have_no_gradient():
     keys = torch.stack([basis[2], basis[3]])
     loss_of(term, model, basis[4:], basis[4:], keys)
     loss = loss_of(term, model, anchors, positives, keys)
-    # Logits of the first anchor are 1, 1, 0, 0 and of the second 0, 0, 0, 0.
+    # Logits of the first anchor are 1, 1, 0, 0, and of the second anchor 0, 0, 0, 0.
     expected = (math.log(2 * math.e + 2) - 1 + math.log(4)) / 2
     assert float(loss.detach()) == pytest.approx(expected, rel=1e-12)
     loss.backward()
     assert anchors.grad.abs().sum() > 0 and positives.grad.abs().sum() > 0
     assert not term.keys.requires_grad
-    # The other direction would give another number, because the second views are equal.
+    # The other direction would give another loss, because the second views are equal.
     assert expected != pytest.approx((math.log(math.e + 1 + 2) * 2 - 1) / 2)
 
 

@@ -12,9 +12,12 @@ from replicse.augment import augment, token_change
 
 
 def twice(change, row, tokens):
-    """Return which of some different tokens are doubled; check the others.
+    """Return the set of repeated tokens, and check all other tokens.
 
-    They are between [CLS] and [SEP].
+    Args:
+        change: Function that repeats tokens.
+        row: Index of the row.
+        tokens: Different token ids, between [CLS] and [SEP].
     """
     ids, special = [2, *tokens, 3], [1, *[0] * len(tokens), 1]
     made = change(row, ids, special)
@@ -45,9 +48,10 @@ def test_a_rate_of_one_repeats_no_more_tokens_than_there_are(tmp_path):
     ("words", "rate", "counts"), [(1, 1, 1), (2, 0.3, 2), (5, 0.3, 2), (9, 0.5, 4), (40, 0.32, 10)]
 )
 def test_words_but_the_last_are_repeated(words, rate, counts):
-    """Repeat words, except the last word.
+    """All words except the last word should be repeated.
 
-    Their number is below the rate times the words, rounded down (below two if that is less), and below ten.
+    The number of repeated words should be below the rate times the number of words, rounded down (below two
+    if that is less), and below ten.
     """
     line = [f"w{number}" for number in range(words)]
     lines = augment([" ".join(line)] * 400, {"name": "word-repetition", "rate": rate})

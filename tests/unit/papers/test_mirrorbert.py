@@ -1,4 +1,4 @@
-"""Mirror-BERT: NT-Xent in double precision, a whole step, masked spans."""
+"""Mirror-BERT: NT-Xent in float64, a complete step, and masked spans."""
 
 from collections import Counter
 
@@ -37,9 +37,10 @@ def test_nt_xent_is_the_mean_over_both_views_with_negatives_of_both(rows, temper
 
 
 def test_a_step(tmp_path):
-    """Compare a step with float64.
+    """A step equals a separate implementation in float64.
 
-    Means over padding, each of 2B vectors against the 2B - 1 others, weight decay, no clipping, constant rate.
+    It uses means over padding, each of 2B vectors against the 2B - 1 others, weight decay, no clipping, and a
+    constant learning rate.
     """
     pooling = {"train": {"pooling": "mean", "pad_to": LENGTH}, "test": "mean"}
     loss, rows = stepped(tmp_path, objective=[{"term": "nt-xent", "temperature": 0.04}], pooling=pooling)
@@ -51,9 +52,15 @@ def test_a_step(tmp_path):
 
 
 def by_hand(line, start, characters=5, mask="[MASK]"):
-    """Mask the first place that matches the span from `start`.
+    """Mask the first occurrence of the span that begins at `start`.
 
-    Characters are compared one by one.
+    A slow loop compares characters.
+
+    Args:
+        line: The sentence.
+        start: Index of the span.
+        characters: Length of the span. Default: 5.
+        mask: Mask token. Default: "[MASK]".
     """
     span = line[start : start + characters]
     first = next(place for place in range(len(line)) if line[place : place + characters] == span)
@@ -66,9 +73,9 @@ def by_hand(line, start, characters=5, mask="[MASK]"):
     st.integers(0, 99),
 )
 def test_a_span_is_one_of_those_by_hand_or_the_line_stays(lines, characters, seed):
-    """Mask a span of the reference, or leave the line unchanged.
+    """A line should have a masked span of the reference, or be unchanged.
 
-    There are few letters, so that most spans occur more than once.
+    Only a few letters are used, so that most spans occur more than once.
     """
     spec = {**SPAN, "characters": characters, "seed": seed}
     for line, found in zip(lines, augment(lines, spec), strict=True):

@@ -1,4 +1,4 @@
-"""Barlow Twins and VICReg against the direct form of their papers.
+"""Barlow Twins and VICReg, compared with the formulas of their papers.
 
 Includes gradients, and shuffled tokens.
 """
@@ -17,18 +17,30 @@ from replicse.objective import Step
 from replicse.objective.terms import make_term
 from replicse.registry.terms import Term
 
-# Wider than the batch and narrower: the sums are computed in two ways.
+# The width is larger or smaller than the batch size; the sums are computed in two ways.
 SHAPES = ((6, 9), (9, 4), (7, 7))
 
 
 def loss_of(views, **spec):
-    """Return the loss of two views."""
+    """Return the loss of two views.
+
+    Args:
+        views: Two tensors of shape (rows, width).
+        spec: Parameters of the term.
+    """
     term = make_term(TypeAdapter(Term).validate_python(spec))
     return term(Step(vectors=views, columns=[], model=None, generator=torch.Generator()))
 
 
 def two_views(rows, width, seed=0, dtype=torch.float64):
-    """Return two views of unequal scale and mean that partly agree."""
+    """Return two similar views with different scales and means.
+
+    Args:
+        rows: Batch size.
+        width: Size of the vectors.
+        seed: Seed of the random generator. Default: 0.
+        dtype: Precision. Default: float64.
+    """
     generator = torch.Generator().manual_seed(seed)
     first, noise = torch.randn(2, rows, width, generator=generator, dtype=dtype)
     scale = torch.linspace(0.3, 2, width, dtype=dtype)
@@ -36,9 +48,9 @@ def two_views(rows, width, seed=0, dtype=torch.float64):
 
 
 def direct_barlow_twins(views, weight=0.0051):
-    """Compute Barlow Twins from the matrix itself (Zbontar et al., 2021).
+    """Compute Barlow Twins from the correlation matrix (Zbontar et al., 2021).
 
-    BatchNorm adds 1e-5 to a variance.
+    As in BatchNorm, 1e-5 is added to a variance.
     """
     first, second = ((view - view.mean(0)) / (view.var(0, unbiased=False) + 1e-5).sqrt() for view in views)
     matrix = first.T @ second / len(first)
@@ -47,9 +59,14 @@ def direct_barlow_twins(views, weight=0.0051):
 
 
 def direct_vicreg(views, convention="reference", weights=(25, 25, 1), gamma=1.0, epsilon=1e-4):
-    """Compute VICReg from the matrices themselves (Bardes et al., 2022).
+    """Compute VICReg from the covariance matrices (Bardes et al., 2022).
 
-    They are scaled as in the paper, or as in the reference code.
+    Args:
+        views: Two tensors of shape (rows, width).
+        convention: Scaling of the terms as in the "reference" code or the "paper". Default: "reference".
+        weights: Weights of distance, variance and covariance. Default: (25, 25, 1).
+        gamma: Target standard deviation. Default: 1.
+        epsilon: Added to a variance. Default: 1e-4.
     """
     first, second = views
     distance, variance, covariance = (first - second).square().sum() / len(first), 0.0, 0.0
@@ -98,11 +115,18 @@ def test_the_sums_stay_in_single_precision_under_autocast():
         assert found.dtype == torch.float32 and float(found) == float(expected)
 
 
-# Token shuffle, after the tokenizer
+# Token shuffle, after tokenization
 
 
 def shuffled(ids, fraction, row=0, seed=42):
-    """Return the shuffled ids of a line; 0 stands for a special token."""
+    """Return the ids of a row after shuffling.
+
+    Args:
+        ids: List of token ids, where 0 is a special token.
+        fraction: Fraction of tokens to shuffle.
+        row: Index of the row. Default: 0.
+        seed: Seed of the augmentation. Default: 42.
+    """
     change = token_change({"name": "shuffle", "fraction": fraction, "seed": seed}, Path())
     return change(row, ids, [int(token == 0) for token in ids])
 
@@ -120,9 +144,10 @@ def test_shuffle_permutes_at_most_its_share_of_places(ids, share, seed):
 
 
 def test_a_small_share_moves_tokens_in_half_of_the_lines_and_in_none_where_it_is_zero():
-    """Move tokens in half of the lines for a small share, in none for zero.
+    """A small fraction should move tokens in half of the lines.
 
-    With rounding, 0.05 of 20 tokens would be one token, which cannot move.
+    A fraction of zero should move no tokens. If the number were rounded, 0.05 of 20 tokens would be a single
+    token, which cannot move.
     """
     line = list(range(1, 21))
     same = sum(shuffled(line, 0.05, row) == line for row in range(2000))

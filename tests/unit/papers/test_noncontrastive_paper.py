@@ -19,9 +19,9 @@ CATEGORIES = (
 
 
 def test_the_data_sets_average_to_the_rows_of_table_6():
-    """Compare averages over datasets with the rows of Table 6.
+    """Averages over datasets should equal the rows of Table 6.
 
-    A digit in the wrong place would change an average; averages have one decimal.
+    A digit in the wrong place would change an average. Averages have a single decimal.
     """
     printed = {key: row["value"] for key, row in printed_of("noncontrastive").items()}
     averages = dict(zip((*CATEGORIES, "avg"), (*MTEB_TASKS.values(), MTEB_NAMES), strict=True))

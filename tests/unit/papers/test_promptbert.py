@@ -1,12 +1,12 @@
-"""PromptBERT: full stops at the end of a line."""
+"""PromptBERT: full stops at the end of a sentence."""
 
 from replicse.augment import augment
 
 
 def test_a_full_stop_ends_a_line_without_an_end_and_nothing_else():
-    """Add a full stop to lines without an end, as PromptBERT's evaluation.
+    """A full stop is added to lines without an end.
 
-    A line ends with one of . ? " '; an exclamation mark does not count.
+    As in PromptBERT's evaluation, a line ends with . ? " or '; an exclamation mark does not count.
     """
     lines = ["a b", "a b.", "a b?", 'a "b"', "a 'b'", "a b!", ""]
     ended = ["a b.", "a b.", "a b?", 'a "b"', "a 'b'", "a b!.", ""]

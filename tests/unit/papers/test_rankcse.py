@@ -1,4 +1,4 @@
-"""RankCSE's losses against loops in double precision; a whole step."""
+"""RankCSE's losses, compared with loops in float64, and a complete step."""
 
 import math
 from types import SimpleNamespace
@@ -42,7 +42,7 @@ def divergence(student, clamped):
     for i in range(len(student)):
         p, q = softmax(student[i]), softmax(student[:, i])
         if clamped:
-            # The code's KL has logarithms for both arguments: log of the mean (at least 1e-7), and log p.
+            # In the code, both arguments of KL are logarithms: log of the mean (at least 1e-7), and log p.
             p, q = p.clamp(min=1e-7), q.clamp(min=1e-7)
             total = total + ((p * (p.log() - 1e-7)).sum() + (q * (q.log() - 1e-7)).sum()) / 2
         else:
@@ -76,7 +76,7 @@ RANKINGS = {"listmle": listmle, "listnet": listnet}
 
 
 class Teacher:
-    """A teacher with fixed vectors, whatever its input."""
+    """A teacher that returns fixed vectors for any input."""
 
     def __init__(self, vectors):
         self.own, self.asked = vectors, 0
@@ -89,7 +89,12 @@ class Teacher:
 def distilled(teachers, views, **spec):
     """Return the loss of a term with synthetic teachers.
 
-    Both views are the same text.
+    Both views have the same text, so a teacher should encode it only once.
+
+    Args:
+        teachers: List of vectors of each teacher.
+        views: Two tensors of shape (rows, width).
+        spec: Parameters of the term.
     """
     term = make_term(parameters(teachers=TEACHERS[: len(teachers)], **spec))
     term.teachers = [Teacher(each) for each in teachers]
@@ -118,9 +123,9 @@ def test_rankings_are_their_loops(rows, diagonal, shares, epsilon):
 
 
 def test_listmle_of_equal_scores_is_the_logarithm_of_a_factorial_and_never_nan():
-    """Check ListMLE of equal scores, which is never NaN.
+    """ListMLE of equal scores should be log(n!), never NaN.
 
-    Every order of n equal scores is equally likely: minus log(1/n!).
+    Every order of n equal scores is equally likely, so the loss is minus log(1/n!).
     """
     loss = ListMLE(parameters(term="listmle", teachers=TEACHERS))
     rows = loss.compare(torch.ones(3, 6).double(), torch.rand(3, 6).double(), torch.Generator())
@@ -161,9 +166,10 @@ def test_consistency_is_the_divergence_and_clamped_what_the_code_has(clamped):
 
 @pytest.mark.parametrize(("ranking", "clamped"), [("listmle", True), ("listnet", False)])
 def test_a_step(tmp_path, ranking, clamped):
-    """Compare a step with float64.
+    """A step equals a separate implementation in float64.
 
-    InfoNCE, consistency and the ranking of two teachers of other widths; the student's head is trained too.
+    The loss is InfoNCE, consistency and the ranking of two teachers, whose widths differ. The student's head
+    is trained, too.
     """
     tokenizer, teachers = micro.tokenizer_file(tmp_path), []
     size = load_tokenizer(tokenizer, 64).get_vocab_size()

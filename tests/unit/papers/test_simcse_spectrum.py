@@ -1,4 +1,4 @@
-"""The spectrum of STS-B vectors, against closed forms."""
+"""The spectrum of STS-B vectors, compared with closed forms."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Provenance: digests of used code, and facts collected without torch."""
+"""Provenance: digests of code, and facts collected without torch."""
 
 import os
 import re
@@ -26,7 +26,13 @@ CODE = (
 
 
 def digest(root, code=CODE, **files):
-    """Return the digest of a package in one folder with given code and files."""
+    """Return the digest of a package in a new folder.
+
+    Args:
+        root: Folder to create the package in.
+        code: Content of code.py. Default: `CODE`.
+        files: Content of further files by name.
+    """
     folder = root / "replicse" / "part"
     folder.mkdir(parents=True, exist_ok=True)
     for home in (folder.parent, folder):
@@ -73,15 +79,18 @@ def test_a_data_file_and_a_name_are_part_of_it_and_other_folders_are_not(tmp_pat
 
 @pytest.fixture(scope="module")
 def runs():
-    """Return the runs of all papers at the micro scale, by id."""
+    """Return the runs of all papers at scale micro as a dict by id."""
     return compile_study({"scale": "micro", "papers": "all", "seeds": [0]}, ROOT / "workflow").runs
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    """Copy the package for changes of its files; cache parsed files.
+    """Copy the package for tests that change files.
 
-    The folder `papers` with the methods is next to the copy.
+    The papers' methods are copied to `papers` next to the package.
+
+    Returns:
+        The folder of the package, and a cache file for parsed modules.
     """
     root = tmp_path_factory.mktemp("source")
     data = shutil.ignore_patterns("__pycache__", "tables", "*.yaml", "*.csv", "*.md")
@@ -92,7 +101,13 @@ def package(tmp_path_factory):
 
 @contextmanager
 def changed_file(path, old, new):
-    """Replace or append text in a file during the block."""
+    """Replace a string in a file, or append it, during the block.
+
+    Args:
+        path: Path of the file, which is created if it does not exist.
+        old: String to replace. If it is empty, `new` is appended.
+        new: Replacement.
+    """
     text = path.read_text(encoding="utf-8") if path.exists() else None
     assert old in (text or "")
     path.write_text(text.replace(old, new, 1) if old else f"{text or ''}\n{new}\n", encoding="utf-8")
@@ -101,7 +116,7 @@ def changed_file(path, old, new):
 
 
 def digests(runs, package):
-    """Return the digest of each run as its rule computes it."""
+    """Return a dict from a run to the digest that its rule computes."""
     methods = {f"papers.{folder.name}": folder for folder in (package[0].parent / "papers").iterdir()}
     source = SourceCode(package[0], cache=package[1], plugins=methods)
     codes = {
@@ -122,7 +137,7 @@ def terms(spec):
 
 
 def changed_by(names):
-    """Return a function that checks if a run uses one of some augmentations."""
+    """Return a function that checks if a run uses any of the augmentations."""
     return lambda spec: any(
         view.augment and view.augment.name in names for source in spec.sources for view in source.views
     )
@@ -161,17 +176,18 @@ class HingeParameters(TwoViews):
     [
         ("objective/hinge.py", "", "UNUSED = 1", nothing),
         ("objective/infonce.py", "", "UNUSED = 1", of_infonce),
-        # A paper's method is one unit; its parameters are in another module.
+        # A paper's method is a single unit; the parameters are in another module.
         ("../papers/diffcse/edits.py", "", "UNUSED = 1", of_diffcse),
         ("../papers/rankcse/method.py", "clamped: bool = False", "clamped: bool = True", of_rankcse),
         ("objective/terms.py", "", "UNUSED = 1", everything),
-        # Parameters of the registry are in the job's specification, except code that computes something.
+        # Parameters in the registry are part of the job's specification, so only code that computes something
+        # counts.
         ("registry/terms.py", "", NEW_TERM, nothing),
         ("registry/terms.py", "temperature: Positive = 0.05", "temperature: Positive = 0.1", nothing),
         ("registry/procedures.py", "return 1.0", "return 2.0", everything),
         ("registry/suites.py", '"model": Suite(', '"size": Suite(', nothing),
         ("augment/words.py", "", "UNUSED = 1", changed_by(["crop", "deletion", "delete-one-word"])),
-        # Imported inside a function.
+        # This module is imported inside a function.
         ("encoder/packed/checkpoints.py", "", "UNUSED = 1", everything),
         ("evaluation/sts.py", "", "UNUSED = 1", everything),
         ("evaluation/transfer.py", "", "UNUSED = 1", nothing),
@@ -182,9 +198,9 @@ class HingeParameters(TwoViews):
     ids=lambda value: value if isinstance(value, str) and value.endswith((".py", ".yaml")) else "",
 )
 def test_a_change_of_code_runs_those_again_that_use_it(runs, package, before, file, old, new, used):
-    """Re-run only the jobs that use changed code.
+    """If code changes, only jobs with this code are run again.
 
-    A constant in a new file once re-ran every training: 484 hours at the paper's scale.
+    A constant in a new file once repeated every training: 484 hours at scale paper.
     """
     with changed_file(package[0] / file, old, new):
         after = digests(runs, package)
@@ -194,9 +210,9 @@ def test_a_change_of_code_runs_those_again_that_use_it(runs, package, before, fi
 
 
 def test_no_import_is_out_of_sight_of_the_graph():
-    """Show every import to the dependency graph.
+    """The dependency graph contains every import.
 
-    Relative imports and `import replicse...` would be missed.
+    It would miss relative imports and `import replicse...`.
     """
     out_of_sight = re.compile(r"^\s*(from \.|import replicse)", re.MULTILINE)
     assert not [
@@ -238,7 +254,7 @@ def test_the_record_says_processor_threads_and_build_without_importing_torch(mon
 
 
 def test_a_checkout_is_dirty_by_what_can_change_a_number_only(tmp_path, monkeypatch):
-    """Mark a checkout as dirty only if numbers may change.
+    """A checkout should only be dirty if a change can affect scores.
 
     A committed study or a README does not make the next study dirty; a new module does.
     """
@@ -274,7 +290,7 @@ def test_data_edited_in_place_with_its_date_put_back_is_read_again(tmp_path):
     file.write_text("5.0\ta cat\ta cat\n", encoding="utf-8")
     facts, before = file.stat(), source.contents_digest(tmp_path, [file], cache)
     assert source.contents_digest(tmp_path, [file], cache) == before
-    time.sleep(0.02)  # Longer than the resolution of a file system's clock.
+    time.sleep(0.02)  # Longer than the resolution of the file system's clock.
     file.write_text("0.0\ta cat\ta cat\n", encoding="utf-8")
     os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     assert source.contents_digest(tmp_path, [file], cache) != before

@@ -1,4 +1,4 @@
-"""Frozen models of a term: how they are written, found and replaced."""
+"""Frozen models of a term: how they are saved, found and replaced."""
 
 from cases import cases
 

@@ -1,4 +1,4 @@
-"""Plug-ins of workspaces and packages work like built-in entries."""
+"""Plug-ins of workspaces and packages, which work like built-in entries."""
 
 import json
 import sys
@@ -271,7 +271,7 @@ def test_a_paper_of_the_workspace_brings_its_method_and_nobody_names_it():
         assert SourceCode(plugins=plugin_places()).digest(unit) == before
         written("papers/mine/losses.py", imports + loss.replace("3.0", "4.0"))
         assert SourceCode(plugins=plugin_places()).digest(unit) != before
-        use_plugins([])  # a changed file next to method.py is imported again too
+        use_plugins([])  # a changed file next to method.py should be imported again, too
         assert make_term(TermParameters.known()["near"](term="near"))(None) == 4.0
         written("papers/mine/method.py", "x = 1 / 0\n")
         with pytest.raises(BadInput, match=r"method.py:1: ZeroDivisionError: division by zero; fix it$"):

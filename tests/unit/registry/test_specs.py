@@ -1,4 +1,4 @@
-"""Ids of runs depend only on values that change numbers."""
+"""The id of a run should only depend on values that can change scores."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def test_one_name_of_each_kind_is_frozen():
 
 
 MASK = {"pooling": "mask", "template": "a {text} is {mask}."}
-# Each change of a run changes its id.
+# Each of these changes should change the id of a run.
 CHANGES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))["changes"]
 
 

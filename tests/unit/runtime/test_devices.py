@@ -16,7 +16,10 @@ JOB = (
 
 @pytest.fixture
 def start(tmp_path):
-    """Start jobs on devices 3 and 5; each keeps its device until input ends."""
+    """Return a function that starts jobs on devices 3 and 5.
+
+    The function returns the process of a job, which uses a device until its input ends.
+    """
     jobs = []
 
     def started():
@@ -46,9 +49,9 @@ def test_each_job_takes_the_device_that_the_fewest_jobs_use(start):
 
 
 def test_processes_of_one_run_see_a_gpu_each_and_say_when_they_share(tmp_path, monkeypatch):
-    """Give each process of a run a GPU, and report shared ones.
+    """Each process of a run should get a GPU; shared GPUs should be reported.
 
-    NCCL does not support two processes on one device.
+    NCCL does not support two processes on the same device.
     """
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen = []
@@ -70,9 +73,9 @@ def test_a_run_of_several_processes_begins_with_the_least_used_devices(start, tm
 
 @pytest.mark.parametrize("name", ["cud", "cuda:99", "cpu:x"])
 def test_a_device_that_is_not_there_is_named(name):
-    """Name a missing device.
+    """A missing device is named.
 
-    `--device cuda` without a GPU once raised a traceback.
+    `--device cuda` without a GPU once ended in a traceback.
     """
     with pytest.raises(BadInput, match=f'device "{name}" cannot be used'):
         device_for(name)

@@ -1,4 +1,4 @@
-"""The job server, which forks jobs with the results of plain processes."""
+"""The job server forks jobs, with the same results as separate processes."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     not hasattr(os, "pidfd_open"), reason="servers need Linux's process descriptors"
 )
 
-# A server without imports, whose jobs execute their first argument.
+# A server without imports. The first argument of a job is a command.
 MADE_UP = """
 import os, sys, time, types
 from replicse.cli import job_server as server
@@ -43,9 +43,12 @@ server.serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 
 @contextmanager
 def served(home):
-    """Start a server of test jobs; return address, process and parent.
+    """Start a server of test jobs.
 
-    The parent is another process, which tests can end.
+    The parent of the server is a separate process, so that tests can end it.
+
+    Yields:
+        The address, the process of the server, and the parent.
     """
     parent = subprocess.Popen(["sleep", "60"])
     folder = home / "server"
@@ -55,7 +58,7 @@ def served(home):
         listener.bind(address)
         listener.listen()
         words = [sys.executable, "-c", MADE_UP, str(listener.fileno()), str(parent.pid), address]
-        # Outputs of jobs are pipes: Python's buffered position in a file failed ("Illegal seek").
+        # The output of a job is a pipe: Python's buffered position in a file failed ("Illegal seek").
         with (home / "said").open("w") as out:
             process = subprocess.Popen(words, pass_fds=[listener.fileno()], stdout=out)
     yield address, process, parent
@@ -66,7 +69,7 @@ def served(home):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """Return the address of a server that no test ends."""
+    """Yield the address of a server that tests must not end."""
     with served(tmp_path_factory.mktemp("shared")) as (address, *_):
         yield address
 
@@ -78,7 +81,16 @@ def server(tmp_path):
 
 
 def client(address, *words, folder=None, **environment):
-    """Start a job's process like a rule; a plain process would print `plain`."""
+    """Start the process of a job as a rule does.
+
+    If the server is not used, the process prints "plain".
+
+    Args:
+        address: Address of the server.
+        words: Arguments of the job.
+        folder: Working directory. Default: the current folder.
+        environment: Additional environment variables.
+    """
     code = (
         "import os, sys; from replicse.runtime.forking import delegate; code = delegate(sys.argv[1], sys.argv[2:]);"
         + ("print('plain' if code is None else ''); sys.exit(code or 0)")
@@ -91,7 +103,7 @@ def client(address, *words, folder=None, **environment):
 
 
 def gone(process):
-    """Return whether a process has ended, or is a zombie."""
+    """Return whether a process has ended or is a zombie."""
     stat = Path(f"/proc/{process}/stat")
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
@@ -106,7 +118,15 @@ def test_a_job_has_its_clients_folder_environment_output_exit_code_and_what_its_
 
 
 def sleeping(address, note):
-    """Start a job that sleeps; return its client and its process when it runs."""
+    """Start a job that sleeps, and wait until it runs.
+
+    Args:
+        address: Address of the server.
+        note: File to which the job writes its process id.
+
+    Returns:
+        The process that waits for the job, and the id of the job's process.
+    """
     job = client(address, "sleep", str(note))
     until(lambda: note.exists() and note.read_text())
     return job, int(note.read_text())
@@ -148,7 +168,7 @@ def test_a_server_finishes_its_jobs_and_ends_after_its_parent(server, tmp_path):
     parent.wait()
     time.sleep(0.2)
     assert process.poll() is None, "it has a job"
-    # A request at the same time as the end of the parent is not a problem.
+    # A request can arrive at the same time as the end of the parent.
     with socket.socket(socket.AF_UNIX) as late:
         late.connect(address)
         job.kill()

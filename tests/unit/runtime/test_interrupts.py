@@ -1,4 +1,4 @@
-"""Ctrl-C pressed twice, in a separate process."""
+"""Ctrl-C pressed twice, tested in a separate process."""
 
 import os
 import signal
@@ -26,9 +26,9 @@ except KeyboardInterrupt:
 
 
 def test_only_the_first_of_two_presses_interrupts_and_the_second_leaves_the_end_alone():
-    """Interrupt on the first Ctrl-C, and ignore the second.
+    """The first Ctrl-C should interrupt; the second should be ignored.
 
-    The second Ctrl-C once interrupted the clean-up with a traceback.
+    A second Ctrl-C once interrupted the clean-up with a traceback.
     """
     with subprocess.Popen([sys.executable, "-c", CODE], text=True, stdout=-1, stderr=-1) as process:
         assert process.stdout.readline() == "begun\n"
@@ -43,9 +43,9 @@ def test_only_the_first_of_two_presses_interrupts_and_the_second_leaves_the_end_
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_job_that_waits_for_the_server_is_interrupted_in_one_sentence(tmp_path, number):
-    """Interrupt a job that waits for the server, in one sentence.
+    """A job that waits for the server is interrupted with a sentence.
 
-    Its log once ended in a traceback, or was empty, and the job counted as failed.
+    The log once ended in a traceback, or was empty, and the job was counted as failed.
     """
     (tmp_path / ADDRESS).parent.mkdir()
     with socket.socket(socket.AF_UNIX) as listener:
@@ -53,7 +53,7 @@ def test_a_job_that_waits_for_the_server_is_interrupted_in_one_sentence(tmp_path
         listener.listen()
         words = [sys.executable, "-m", "replicse", "job", "data.json"]
         with subprocess.Popen(words, cwd=tmp_path, text=True, stderr=-1) as job:
-            # The connection may keep the pipe open that the job sends to the server.
+            # The job sends stderr to the server, so the pipe can stay open until the connection is closed.
             with listener.accept()[0]:
                 for _ in range(3):
                     job.send_signal(number)
@@ -63,9 +63,9 @@ def test_a_job_that_waits_for_the_server_is_interrupted_in_one_sentence(tmp_path
 
 
 def test_ctrl_c_ends_a_module_that_is_imported_without_a_traceback(tmp_path):
-    """End an importing module on Ctrl-C, without a traceback.
+    """Ctrl-C during the import of a module should cause no traceback.
 
-    Snakemake's import once ended in a traceback of its modules.
+    When Snakemake was imported, Ctrl-C once printed a traceback.
     """
     (tmp_path / "slow.py").write_text(
         "import sys, time\nassert sys.argv[1:] == ['-n']\nprint(__name__, flush=True)\ntime.sleep(60)\n"

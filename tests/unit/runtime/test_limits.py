@@ -1,4 +1,4 @@
-"""Snakemake's requirements of a machine are checked before it starts."""
+"""Snakemake's requirements on a machine, checked before it starts."""
 
 import os
 import resource
@@ -12,7 +12,7 @@ from replicse.runtime.limits import check_cache_folder, raise_file_limit
 
 
 def test_a_cache_that_cannot_be_made_is_named_with_the_variable_to_set(tmp_path):
-    """Name the variable to set if a cache folder cannot be created.
+    """If a cache folder cannot be created, a variable is suggested.
 
     Snakemake once failed with a traceback of FileNotFoundError.
     """
@@ -46,9 +46,9 @@ def test_a_machine_that_allows_few_open_files_is_refused(monkeypatch):
 
 
 def test_without_any_environment_jobs_find_the_programs_of_the_system():
-    """Find the system's programs without any environment.
+    """Without environment variables, the system's programs should be found.
 
-    Snakemake once looked for `which` and failed with a traceback.
+    Snakemake once could not find `which`, and failed with a traceback.
     """
     assert job_environment(Path("workflow"), {})["PATH"].endswith(os.defpath)
     own = job_environment(Path("workflow"), {"PATH": "/own"})["PATH"]

@@ -1,4 +1,4 @@
-"""Facts about a processor, and the library for matrix products."""
+"""Facts about a processor, and the library used for matrix products."""
 
 import pytest
 

@@ -8,7 +8,7 @@ KEPT = dict.fromkeys(USUAL, NEVER)
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Return the calls of the C library in order."""
+    """Return a list that records the calls of the C library in order."""
     calls = []
     monkeypatch.setattr(memory, "_mallopt", lambda name, value: calls.append((name, value)))
     monkeypatch.setattr(memory, "_malloc_trim", lambda pad: calls.append(("trim", pad)))

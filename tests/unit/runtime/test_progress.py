@@ -1,4 +1,4 @@
-"""Progress of a job: terminal line, log lines, and a heartbeat."""
+"""Progress of a job: a terminal line, log lines and a heartbeat."""
 
 import io
 import os
@@ -14,7 +14,7 @@ from replicse.runtime import progress
 
 @pytest.fixture
 def job_log(tmp_path, monkeypatch):
-    """Redirect this process's output to a log, like a job's; return the path."""
+    """Redirect the output to a log, as in a job; yield the path."""
     path = tmp_path / "train" / "run-s0.1.log"
     path.parent.mkdir()
     with path.open("w") as stream:

@@ -1,4 +1,4 @@
-"""Jobs that a killed study left in a simulated Slurm."""
+"""Jobs that were left by a killed study, in a simulated Slurm."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ for job in "$@"; do grep -v "^$job " {home}/queue > {home}/rest; cp {home}/rest 
 
 @pytest.fixture
 def cluster(tmp_path, monkeypatch):
-    """Create the folder of a queue for a simulated `squeue` and `scancel`."""
+    """Create the folder of a queue for simulated `squeue` and `scancel`."""
     home = tmp_path / "cluster"
     home.mkdir()
     for name, text in (("squeue", SQUEUE), ("scancel", SCANCEL)):
@@ -33,7 +33,7 @@ def cluster(tmp_path, monkeypatch):
 def folder(tmp_path):
     """Create the folder of a study with submitted jobs.
 
-    Its name contains a space.
+    The name of the folder contains a space.
     """
     folder = tmp_path / "my study"
     (folder / slurm.LOGS).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The page of causes: its text, its two figures, and the committed copy."""
+"""The page of causes: text, two figures, and the committed copy."""
 
 import pytest
 from golden import example_report as example

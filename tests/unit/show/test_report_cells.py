@@ -1,4 +1,4 @@
-"""One cell as text."""
+"""A single cell as text."""
 
 import typing
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -59,7 +59,7 @@ def test_rounding_is_that_of_exact_decimals(value, decimals):
 def test_the_difference_is_that_of_the_two_numbers_shown(digits, value, decimals):
     printed = str(Decimal(digits).scaleb(-decimals))
     assume("E" not in printed)
-    # A tie may be rounded either way, because the difference is rounded separately.
+    # A tie can be rounded up or down, because the difference is rounded separately.
     assume(abs((abs(value) * 10**decimals) % 1 - 0.5) > 1e-6)
     delta = value - float(printed)
     shown = show(result(reported=printed, reproduced=value, delta=delta))

@@ -1,4 +1,4 @@
-"""The whole report: its text and links, and LaTeX that compiles."""
+"""The complete report: text and links, and LaTeX that can be compiled."""
 
 import logging
 import re
@@ -22,7 +22,7 @@ VOID = {"meta", "br", "img", "hr", "link", "input"}
 
 
 class Page(HTMLParser):
-    """Checks nesting; collects ids, links and external resources."""
+    """Parse a page: check nesting, and list ids, links and external files."""
 
     def __init__(self, text):
         super().__init__()
@@ -48,9 +48,10 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    """Render the examples with figures; return items and figure paths.
+    """Draw the figures of the examples.
 
-    The paths are by item.
+    Returns:
+        A list of items, and a dict from an item's id to the path of the figure.
     """
     folder = tmp_path_factory.mktemp("figures")
     items = [example.item(name) for name in example.REPORTED]
@@ -161,7 +162,7 @@ ENGINE = next(filter(None, map(shutil.which, ("pdflatex", "xelatex", "lualatex")
 
 
 def compiled(source):
-    """Compile a LaTeX file in its folder and return the engine's output."""
+    """Compile a LaTeX file in its folder, and return the engine's output."""
     words = [ENGINE, "-interaction=nonstopmode", "-halt-on-error", "-file-line-error", source.name]
     done = subprocess.run(words, cwd=source.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
@@ -171,9 +172,10 @@ def compiled(source):
 
 @pytest.mark.skipif(ENGINE is None, reason="no TeX engine is installed")
 def test_the_report_compiles_and_so_does_every_table_in_a_document_of_its_own(tmp_path, drawn):
-    """Compile the report, and every table in a document of its own.
+    """The report should compile, and each table in a separate document.
 
-    A paper can include one table unchanged: its macros in the preamble, the table by its name, no picture.
+    A paper should be able to include a table unchanged: with the macros in the preamble, the table by name,
+    and no picture.
     """
     items, drawings = drawn
     written = write_report(tmp_path, example.document(example.STUDY, items), drawings)

@@ -1,4 +1,4 @@
-"""Figures: tidy data, reproducible bytes, and nothing cut off."""
+"""Figures: tidy data, reproducible bytes, and complete text."""
 
 import csv
 import itertools
@@ -31,7 +31,14 @@ DRAWN = {
 
 
 def item_of(kind, scale="paper"):
-    """Return the example for a kind of figure; effects need a baseline row."""
+    """Return an example for a kind of figure.
+
+    The example for effects has a baseline row.
+
+    Args:
+        kind: Kind of figure, such as "effects".
+        scale: Scale of the study. Default: "paper".
+    """
     item = example.item(DRAWN[kind], scale)
     return example.percentages(item).model_copy(update={"figure": kind}) if kind == "effects" else item
 
@@ -109,9 +116,9 @@ def titles(axes):
 
 @pytest.mark.parametrize("kind", ["trajectory", "scatter", "profile", "spectrum"])
 def test_the_one_title_of_a_figure_says_that_a_smaller_scale_is_not_comparable(kind, monkeypatch):
-    """State in a figure's only title that a smaller scale is not comparable.
+    """The title of a figure contains a note if the scale is not comparable.
 
-    A figure has a caption in the paper, and its title only in the file.
+    A figure in the paper has a caption; a figure file only has the title.
     """
     item = item_of(kind, "micro")
     assert item.caveat == "micro: not comparable"
@@ -167,7 +174,7 @@ PLACE = {
 
 
 def looks_of(legend):
-    """Return colour and marker by label."""
+    """Return a dict from a label to colour and marker."""
     handles = zip(legend.get_texts(), legend.legend_handles, strict=True)
     return {text.get_text(): (handle.get_color(), handle.get_marker()) for text, handle in handles}
 
@@ -196,7 +203,7 @@ def test_labels_of_people_are_text_and_no_formulas(label, tmp_path):
 
 
 def boxes_of(texts):
-    """Return the extents of texts in a figure."""
+    """Return a list of the bounding boxes of texts in a figure."""
     return [text.get_window_extent() for text in texts if text.get_text()]
 
 
@@ -245,9 +252,9 @@ def test_effects_keep_away_from_the_ends_of_their_axis():
 
 
 def test_an_effect_far_beyond_the_others_is_an_arrow_with_its_number():
-    """Draw an effect far beyond the others as an arrow with its number.
+    """An effect far beyond the others should be an arrow with a number.
 
-    On a symmetric logarithmic axis 16.6 points were narrower than 7.3.
+    On a symmetric logarithmic axis, 16.6 points were narrower than 7.3 points.
     """
     axes = effects_drawn({"a": -16.6, "b": 4.0, "c": 2.0})
     assert axes.get_xscale() == "linear"
@@ -262,9 +269,10 @@ def test_methods_that_are_not_listed_take_unused_colours_and_never_black():
 
 
 def test_the_density_of_a_collapsed_encoder_is_a_spike():
-    """Draw the density of a collapsed encoder as a spike.
+    """The density of a collapsed encoder should be a spike.
 
-    All cosines of micro are in the highest bins, which once were a slope over the whole axis.
+    At scale micro, all cosines are in the highest bins; the density was once drawn as a slope over the whole
+    axis.
     """
     records = [
         {"encoder": "e", "group": "0-1", "cosine": place / 50 - 0.99, "density": 50.0 * (place == 99)}

@@ -1,6 +1,6 @@
-"""Pages rendered from all items, and a page as text for a terminal.
+"""Pages with all items, and pages as text for a terminal.
 
-Reproductions, claims, audit and adjudication.
+These are reproductions, claims, audit and adjudication.
 """
 
 from dataclasses import replace
@@ -28,9 +28,9 @@ FIGURE = "figures/paper/simcse/table3.svg"
 
 
 def test_a_difference_to_the_baseline_row_is_paired_by_seed():
-    """Pair a difference to the baseline row by seed.
+    """A difference to the baseline row is paired by seed.
 
-    Overlapping intervals mean nothing for rows that share seeds.
+    If rows share seeds, overlapping intervals mean nothing.
     """
     cells = [
         example.judged(row, "dev", printed, values, scale="compact")
@@ -58,7 +58,7 @@ def test_a_difference_to_the_baseline_row_is_paired_by_seed():
     assert any(title.startswith("Differences to the baseline row") for title in titles)
 
 
-# From files
+# Pages from files
 
 
 CLAIM = JudgedClaim(
@@ -70,9 +70,9 @@ FINDING = Finding("simcse", "x", "x", ("x",), "x", "x", "x")
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Write a study as its jobs leave it; return it and its record.
+    """Write the files of a study as the jobs would; return study and record.
 
-    Record, items, claims, audit and adjudication.
+    These are record, items, claims, audit and adjudication.
     """
     monkeypatch.chdir(tmp_path)
     items = [example.item("dropout"), example.item("adjudicated")]

@@ -1,4 +1,4 @@
-"""Grids: order, groups, rules, protocols, panels and front-page counts."""
+"""Tables: order, groups, rules, protocols, panels, and counts."""
 
 import re
 
@@ -33,9 +33,9 @@ def table(rows, columns=("a",), cells=(), **more):
 
 
 def test_percent_signs_of_a_table_are_text_in_latex():
-    """Escape percent signs of a table in LaTeX.
+    """Percent signs in a table are escaped in LaTeX.
 
-    TeX ignores the rest of a line after one, as a comment.
+    Otherwise TeX ignores the rest of the line as a comment.
     """
     rows = [RowHead(id="a", label="10% of it", group="Half, 50%")]
     heads = [ColumnHead(id="a", label="At 20%", metric="m")]

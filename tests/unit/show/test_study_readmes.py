@@ -1,6 +1,6 @@
 """READMEs of the committed studies, compared with the studies.
 
-Each interval, spread and list of seeds must be in the study.
+Each interval, standard deviation and list of seeds should be in the study.
 """
 
 import itertools
@@ -29,9 +29,9 @@ SEEDS = re.compile(
 
 
 def text_of(name):
-    """Return a README without the column of an earlier run.
+    """Load a README without the column "earlier run" of a table.
 
-    No data of the earlier run are committed.
+    The data of the earlier run are not committed.
     """
     text = (ROOT / f"reports/studies/{name}/README.md").read_text(encoding="utf-8")
     before, head, after = text.partition("| conclusion | earlier run |")
@@ -40,9 +40,13 @@ def text_of(name):
 
 
 def differences(name, cells):
-    """Yield mean and interval of each effect.
+    """Yield mean, lower and upper bound of each effect of a study.
 
-    Paired between rows or protocols, between columns, and adjudicated.
+    These are paired differences between rows, protocols or columns, and adjudicated effects.
+
+    Args:
+        name: Name of the study.
+        cells: Dict from (metric, row, column, protocol, item) to a list of scores.
     """
     for (one, first), (other, second) in itertools.permutations(cells.items(), 2):
         if (one[0] == other[0] or one[1] == other[1]) and len(first) == len(second) > 2:
@@ -54,9 +58,9 @@ def differences(name, cells):
 
 
 def crossed(cells):
-    """Return mean and interval of no dropout minus dropout noise.
+    """Return mean and interval of the difference if backbones are crossed.
 
-    Backbones are crossed with seeds.
+    The difference is no dropout minus dropout noise; backbones are crossed with seeds.
     """
     first, second = (
         [cells["sts-dev/STS-B/all", row, "stsb-dev", f"on-backbone-{place}", "table3"] for place in range(3)]
@@ -67,7 +71,7 @@ def crossed(cells):
 
 
 def agree(texts, numbers):
-    """Return whether rounding these numbers gives these texts."""
+    """Return whether strings are the rounded numbers."""
     return len(texts) == len(numbers) and all(
         abs(float(text) - number) <= 0.5 * 10 ** -len(text.partition(".")[2]) + 1e-9
         for text, number in zip(texts, numbers, strict=True)
@@ -75,7 +79,15 @@ def agree(texts, numbers):
 
 
 def wrong(name, text):
-    """Return intervals, spreads and seed lists of a text not in the study."""
+    """Return the numbers in a README that are not in the study.
+
+    Args:
+        name: Name of the study.
+        text: Text of the README.
+
+    Returns:
+        List of strings: intervals, standard deviations, and lists of seeds.
+    """
     study = replicse.load(ROOT / f"reports/studies/{name}")
     values = study.values.dropna(subset="value").sort_values("seed")
     by_cell = values.groupby(["metric", "row", "column", "protocol", "item"])["value"]
@@ -98,16 +110,17 @@ def test_a_readme_prints_what_the_cells_of_its_study_give(name):
     assert wrong(name, text_of(name)) == []
 
 
-# Findings: the significant differences among all that a study tests
+# Findings: significant differences, out of all that a study tests
 
 AMONG = re.compile(r"(Not )?significant among (\d+)", re.IGNORECASE)
 BOLD = re.compile(r"\*\*(.*?)\*\*", re.DOTALL)
 
 
 def families(name):
-    """Return mean and interval of each difference of three seeds, by count.
+    """Return the differences of three seeds, by number of tests.
 
-    The count is the number of differences that a study tests together.
+    Returns:
+        Dict from the number of differences that are tested together to a sorted list of (mean, low, high).
     """
     study = replicse.load(ROOT / f"reports/studies/{name}")
     values = study.values.dropna(subset="value").sort_values("seed")
@@ -125,7 +138,7 @@ def families(name):
             row for row in read_rows(ROOT / "reports/studies/compact/adjudication.csv") if row["low"]
         ]
         effects = [effect for item in judged_items(name) for effect in item.effects]
-        # "No dropout" on STS-B is crossed with backbones in one table, and with three of those runs in the other.
+        # "No dropout" on STS-B is crossed with backbones in a table; the other table has three of these runs.
         once = {
             effect.ours.mean: effect
             for effect in effects
@@ -148,7 +161,7 @@ def judged_items(name):
 def significant(family):
     """Return the differences that are significant after Holm's correction.
 
-    Each has two degrees of freedom.
+    Each difference has two degrees of freedom.
     """
     errors = [(high - low) / 2 / stats.t.ppf(0.975, 2) for _, low, high in family]
     p_values = [2 * stats.t.sf(abs(each[0]) / error, 2) for each, error in zip(family, errors, strict=True)]
@@ -158,10 +171,7 @@ def significant(family):
 
 
 def printed_in(text, family):
-    """Return the differences of a family whose intervals are in a text.
-
-    With either sign.
-    """
+    """Return the differences whose intervals are in a text, with any sign."""
     found = []
     for interval in INTERVAL.finditer(text):
         numbers = re.findall(NUMBER, interval[0])

@@ -1,6 +1,6 @@
-"""The user's corpora and evaluation datasets, in configs and papers.
+"""The user's corpora and datasets, in configs and papers.
 
-Names, sizes and users.
+Tests names, sizes, and the jobs that use them.
 """
 
 import pytest
@@ -28,7 +28,7 @@ COLUMNS = {
 def plan(tmp_path, monkeypatch):
     """Return a function that compiles a paper with the user's datasets.
 
-    It has a run on `mine`, and a column of each kind.
+    The paper has a run on the corpus `mine`, and a column for each kind of dataset.
     """
     monkeypatch.chdir(tmp_path)
 

@@ -1,4 +1,4 @@
-"""causes.yaml: existing names, computed differences, reported mistakes."""
+"""causes.yaml: names exist, differences are computed, mistakes reported."""
 
 import json
 

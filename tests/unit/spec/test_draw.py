@@ -20,9 +20,14 @@ def draw(jobs=50, seed=0, domains=DOMAINS):
 
 
 def places(jobs, seed, dimensions=3):
-    """Return the positions of jobs in the unit cube.
+    """Return the positions of the jobs in the unit cube.
 
-    They are exact up to the rounding of values.
+    They are exact except for the rounding of values.
+
+    Args:
+        jobs: Number of jobs.
+        seed: Seed of the search.
+        dimensions: Number of settings. Default: 3.
     """
     paths = ["optimisation.warmup", "optimisation.weight_decay", "terms.infonce.weight", "terms.mlm.weight"]
     drawn = draw(jobs, seed, {path: {"uniform": [0, 1]} for path in paths[:dimensions]}).list_values()

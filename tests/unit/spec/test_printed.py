@@ -1,4 +1,4 @@
-"""Reported numbers: parsing of strings, and valid values of reported.csv."""
+"""Reported numbers: parsing strings, and valid values in reported.csv."""
 
 import re
 

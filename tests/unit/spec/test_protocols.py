@@ -1,4 +1,4 @@
-"""Protocols: their changes and the cells that they apply to."""
+"""Protocols: which settings they change, and in which cells."""
 
 import pytest
 from made_up import made_plan, write_paper, write_scores
@@ -37,7 +37,14 @@ def plan():
 
 
 def runs(plan, item, row, protocol):
-    """Return the runs of a row under a protocol, in the order of seeds."""
+    """Return the runs of a row with a protocol, in the order of seeds.
+
+    Args:
+        plan: The compiled study.
+        item: Id of the item.
+        row: Id of the row.
+        protocol: Id of the protocol.
+    """
     cells = [cell for cell in plan.cells[item] if (cell.row.id, cell.protocol) == (row, protocol)]
     return [plan.runs[plan.encoders[name].source.run] for name in cells[0].encoders]
 
@@ -82,9 +89,9 @@ def test_only_what_is_adjudicated_is_run():
 
 
 def test_a_protocol_on_a_table_of_chosen_hyper_parameters_is_chosen_alike(tmp_path, monkeypatch):
-    """Choose a protocol's hyper-parameters like those of the text.
+    """A protocol's hyper-parameters should be chosen as in the text's.
 
-    It once raised KeyError, because choices were recorded only for the protocol of the text.
+    This once raised KeyError, because only choices for the text's protocol were recorded.
     """
     monkeypatch.chdir(tmp_path)
     over = {"jobs": {"argmax": "optimisation.batch_size"}}

@@ -1,4 +1,4 @@
-"""The record of others' measurements: loading, and mistakes in files."""
+"""The record of measurements by others: loading, and mistakes in files."""
 
 from statistics import fmean, stdev
 
@@ -48,7 +48,7 @@ def test_every_committed_source_passes():
 
 
 def test_fifty_seeds_have_the_mean_and_extremes_of_their_readme():
-    # README of hppRC/simple-simcse at 03ce1c5; 0.84 is the standard deviation that cells borrow.
+    # README of hppRC/simple-simcse at 03ce1c5. Cells borrow the standard deviation 0.84.
     cell = CellId("simcse/table5", "unsup-simcse-bert-base", "avg", "spearman")
     readings = [each for each in load_record(WORKFLOW).of_cell(cell) if each.source == "simple-simcse"]
     values = [reading.number.value for reading in readings]

@@ -1,4 +1,4 @@
-"""Numbers of another setting than the published one are not comparable."""
+"""A number is not comparable if its setting is not the published setting."""
 
 import itertools
 

@@ -6,8 +6,8 @@ import torch
 
 @pytest.fixture
 def double(monkeypatch):
-    """Keep vectors in double precision.
+    """Keep vectors in float64.
 
-    Otherwise vectors are float32 for all precisions of a run.
+    By default, vectors are converted to float32 for all precisions of a run.
     """
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)

@@ -1,4 +1,4 @@
-"""Gradient accumulation, scheduled numbers, and averaged starts."""
+"""Gradient accumulation, schedules of numbers, and averaged starts."""
 
 import math
 
@@ -29,7 +29,15 @@ def trainer_of(folder, optimisation, **changes):
 
 
 def gradients(trainer, step=0):
-    """Return loss and gradients of a step, and its log of the terms."""
+    """Compute the gradients of a step.
+
+    Args:
+        trainer: The trainer.
+        step: Index of the step. Default: 0.
+
+    Returns:
+        The loss, a list of gradients, and a dict of logged numbers.
+    """
     batch = next(iter(trainer.sources[0].data.batches(step, step + 1)))
     loss, _ = trainer.step_gradients.compute(step, trainer.sources[0], *batch)
     found = [weight.grad.clone() for weight in trainer.parameters if weight.grad is not None]
@@ -37,9 +45,9 @@ def gradients(trainer, step=0):
 
 
 def test_accumulated_batches_are_a_large_one_whose_parts_are_compared_apart(tmp_path):
-    """Compare accumulated batches with a large batch in `parts`.
+    """Accumulated batches equal a large batch with `parts`.
 
-    InfoNCE with `parts` is the same mean of losses in one pass and one backward pass.
+    InfoNCE with `parts` is the same mean of losses, computed in a single forward and backward pass.
     """
     objective = [{"term": "infonce", "parts": 3}]
     large = gradients(trainer_of(tmp_path / "large", {"batch_size": 24}, objective=objective))
@@ -52,9 +60,9 @@ def test_accumulated_batches_are_a_large_one_whose_parts_are_compared_apart(tmp_
 
 
 def test_the_gradient_of_a_step_is_the_mean_over_its_batches_for_every_term(tmp_path):
-    """Average the gradient over a step's batches for every term.
+    """For every term, the gradient should be the mean over a step's batches.
 
-    Also for a last batch of fewer rows, with a term of the whole batch (Barlow Twins).
+    This includes a smaller last batch, and a term of the whole batch (Barlow Twins).
     """
     objective = [{"term": "barlow-twins"}, {"term": "infonce", "weight": 0.3}]
     accumulated = trainer_of(
@@ -130,9 +138,10 @@ def test_a_schedule_that_leads_out_of_range_is_refused_with_term_and_step(tmp_pa
 
 
 def test_the_decay_of_a_momentum_encoder_follows_its_schedule(tmp_path):
-    """Apply a schedule to the decay of a momentum encoder.
+    """The decay of a momentum encoder should follow a schedule.
 
-    BYOL: tau = 1 - (1 - tau_base) (cos(pi k / K) + 1) / 2.
+    As in BYOL: tau = 1 - (1 - tau_base) (cos(pi k / K) + 1) / 2, where k is the step and K the number of
+    steps.
     """
     momentum = {"decay": 0.9, "schedule": "cosine"}
     for step in range(6):
@@ -153,7 +162,13 @@ def test_the_decay_of_a_momentum_encoder_follows_its_schedule(tmp_path):
 
 
 def ends(tmp_path, count, **changes):
-    """Train runs of several seeds; return their folders."""
+    """Train runs of several seeds; return a list of their checkpoints.
+
+    Args:
+        tmp_path: Folder of the runs.
+        count: Number of seeds.
+        changes: Settings of the runs that replace the defaults.
+    """
     folders = []
     for seed in range(count):
         trainer_of(tmp_path / f"s{seed}", {"batch_size": 16, "steps": 3}, seed=seed, **changes).run()
@@ -162,7 +177,14 @@ def ends(tmp_path, count, **changes):
 
 
 def averaged(tmp_path, folders, steps=0, **init):
-    """Return a trainer whose start is the average of some folders."""
+    """Return a trainer that starts from the average of several checkpoints.
+
+    Args:
+        tmp_path: Folder of the runs.
+        folders: List of checkpoints.
+        steps: Number of steps. Default: 0.
+        init: Further settings of the start, such as `keep_head`.
+    """
     own = tmp_path / "averaged"
     own.mkdir()
     job = micro.job(own, optimisation={"batch_size": 16, "steps": steps, "epochs": None}, dropout=STILL)

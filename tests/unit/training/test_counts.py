@@ -21,7 +21,8 @@ CORPORA = {
 
 
 def test_sizes_rows_and_overlap_are_counted(world):
-    # Every path of the registry except those counted below: these datasets share nothing, and are not architectures.
+    # Every path in the registry except paths counted below, because these datasets share no rows and have no
+    # architecture.
     below = ("shared/", "parameters/")
     wanted = [f"data/{path.replace('*', 'nli')}" for path in COUNTED if not path.startswith(below)]
     gone, unknown, single = "data/corpus/gone/rows", "data/overlap/nil", "data/overlap/wiki"
@@ -41,9 +42,9 @@ def test_sizes_rows_and_overlap_are_counted(world):
 
 
 def test_parameters_are_counted_without_weights(tmp_path):
-    """Count parameters without creating weights.
+    """Parameters are counted without creating weights.
 
-    `transformers` counts a random pooler too; DiffCSE trains encoder, head and discriminator.
+    `transformers` counts a random pooler, too. DiffCSE trains encoder, head and discriminator.
     """
     recipe = merge_recipe(load_papers(Path("workflow")), "diffcse", "diffcse", "")
     paths = ["roberta-base/encoder", "bert-base/with-pooler", "no/encoder", "diffcse/diffcse/trained"]
@@ -62,9 +63,9 @@ def test_what_is_not_counted_is_refused(world):
 
 
 def test_pairs_of_a_tokenised_copy_are_found(tmp_path):
-    """Find pairs of a tokenised copy.
+    """Pairs of a tokenised copy are found.
 
-    SentEval's STS-B is tokenised and in lower case, the course's split of it is not.
+    SentEval's STS-B is tokenised and in lower case, but the course's split of it is not.
     """
     pairs = [
         (2.0, "it is n't a plane .", "a man , a plan"),

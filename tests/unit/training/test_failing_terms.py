@@ -1,6 +1,6 @@
-"""Errors in a loss: one sentence, without a retry.
+"""Errors in a loss: a single sentence, without a retry.
 
-The sentence names the term, the step and the plug-in's file.
+The sentence should name the term, the step and the file of the plug-in.
 """
 
 import micro
@@ -33,7 +33,13 @@ def _nothing_in_use_after():
 
 
 def train(tmp_path, line, **changes):
-    """Train with InfoNCE and a faulty term for a few steps."""
+    """Train a few steps with InfoNCE and a faulty term.
+
+    Args:
+        tmp_path: Folder of the workspace.
+        line: Code of the faulty term.
+        changes: Settings of the run that replace the defaults.
+    """
     file = tmp_path / "plugins" / "faulty.py"
     file.parent.mkdir(exist_ok=True)
     file.write_text(PLUGIN.replace("{line}", line))
@@ -130,9 +136,9 @@ def test_memory_that_runs_out_in_a_term_may_be_there_at_the_next_try(tmp_path, m
 
 
 def test_one_view_is_refused_for_a_term_that_compares_two(tmp_path):
-    """Refuse a single view for a term that compares two.
+    """A single view is refused if a term compares two views.
 
-    `validate` refuses it too, because it resolves each run.
+    `validate` refuses it, too, because it resolves each run.
     """
     for term in ("infonce", "barlow-twins"):
         with pytest.raises(BadInput, match=f"term {term} on views 0 to 0, not on view 1"):

@@ -1,6 +1,6 @@
 """Our training against plain training, step by step, at a small size.
 
-benchmarks/fidelity.py does the same at BERT-base.
+benchmarks/fidelity.py does the same for BERT-base.
 """
 
 import random
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import fidelity
 
 SMALL = {"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64}
-# At ten times this rate a rounding difference of 1e-6 in the first losses grows to 1e-2 within fifty steps.
+# At ten times this rate, a rounding difference of 1e-6 in the first losses grows to 1e-2 within fifty steps.
 SIZE = fidelity.Size(SMALL, 500, 8, 16, 1e-4)
 
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @pytest.fixture(scope="module")
 def lines():
-    """Return synthetic sentences of very different lengths."""
+    """Return a list of random sentences of very different lengths."""
     drawn = random.Random(0)
     words = ["".join(drawn.choices("abcdefghijklmnop", k=drawn.randint(2, 6))) for _ in range(300)]
     return [" ".join(drawn.choices(words, k=drawn.randint(1, 9))) for _ in range(1200)]
@@ -34,7 +34,7 @@ def test_fifty_steps_are_those_of_the_plain_trainer(name, lines, tmp_path):
     found = fidelity.compared(name, SIZE, lines, tmp_path)
     assert found["loss_difference"] < 1e-4
     assert found["weight_difference"] < 1e-3
-    # The change of the weights is equal too; some of it follows gradients that are only rounding.
+    # The change of the weights should be equal, too, except for gradients that are only rounding.
     assert found["difference_of_way"] < 5e-2
     assert abs(found["first_loss"] - found["last_loss"]) > 1e-3
 

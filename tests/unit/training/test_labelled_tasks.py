@@ -1,4 +1,4 @@
-"""Labelled tasks: labels, losses, heads, dropout schedules, alternation."""
+"""Labelled tasks: labels, losses, heads, dropout schedules and sources."""
 
 import math
 
@@ -54,9 +54,9 @@ def step(vectors, labels, **heads):
 
 
 def test_labels_that_the_corpus_does_not_have_are_told_of():
-    """Report labels that the corpus does not have.
+    """If a term needs labels that the corpus lacks, an error is raised.
 
-    A term that does not declare that it uses labels would otherwise fail with a NoneType.
+    If a term does not declare that it uses labels, it would otherwise fail with a NoneType.
     """
     with pytest.raises(BadInput, match="a loss term uses labels, but the corpus has no labels"):
         _ = step([], None).labels
@@ -122,7 +122,7 @@ def test_squared_error_of_each_scaling_in_closed_form(scaling, at):
 
 
 class Recorder(torch.nn.Module):
-    """A backbone that only records the dropout rates it gets."""
+    """A backbone that only records dropout rates."""
 
     def __init__(self):
         super().__init__()
@@ -138,7 +138,8 @@ def test_a_model_is_given_the_rates_of_the_curriculum_at_its_progress():
     model = SentenceModel(backbone, torch.nn.Identity(), False, rates)
     assert backbone.seen == [(0, 0, 0)] and model.pooled_rate == 0
     for progress in (0.05, 0.1, 0.5, 1):
-        # Morerio et al. (2017): keep theta(t) = (1 - theta) exp(-gamma t) + theta.
+        # Morerio et al. (2017): keep with probability (1 - theta) exp(-gamma t) + theta, where t is the
+        # progress.
         given = [rate * (1 - math.exp(-10 * progress)) for rate in (0.2, 0.1, 0.4, 0.3)]
         model.set_progress(progress)
         assert (*backbone.seen[-1], model.pooled_rate) == pytest.approx(given, abs=1e-12)
@@ -160,7 +161,7 @@ def test_adaptive_dropout_keeps_units_as_their_own_input_says():
         value in (0, pytest.approx(whole[unit].item())) for unit, value in enumerate(drawn[0].tolist())
     )
     assert torch.allclose((drawn != 0).float().mean(0), kept[0], atol=0.015)
-    # At test time a unit is weighted by its probability: the expectation of training.
+    # At test time, a unit is multiplied by the probability: the expectation in training.
     head.eval()
     assert torch.allclose(head(vectors)[0], drawn.mean(0), atol=0.02)
     assert torch.allclose(head(vectors), kept * before.tanh(), atol=1e-6)
@@ -170,9 +171,13 @@ def test_adaptive_dropout_keeps_units_as_their_own_input_says():
 
 
 def labelled_job(folder, **changes):
-    """Return a job on rated pairs and sentiment, and its data root.
+    """Return a job on rated pairs and sentiment labels, and the data root.
 
-    The data root has the development sets.
+    The data root has development sets.
+
+    Args:
+        folder: Folder of the job and the data root.
+        changes: Settings of the run that replace the defaults.
     """
     folder.mkdir(exist_ok=True)
     base = micro.job(folder)
@@ -206,7 +211,7 @@ def labelled_job(folder, **changes):
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
-    """Train a job on two sources; return job, data folder and result."""
+    """Train a job on two sources; return job, data folder and output."""
     folder = tmp_path_factory.mktemp("learned")
     job = labelled_job(folder / "data")
     micro.trainer_of(job, folder, folder / "data").run()

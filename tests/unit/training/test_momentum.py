@@ -1,6 +1,6 @@
-"""The momentum encoder, and a whole step of ESimCSE.
+"""The momentum encoder, and a complete step of ESimCSE.
 
-The step is compared with another implementation in float64.
+The step is compared with a separate implementation in float64.
 """
 
 import micro
@@ -18,21 +18,21 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def esimcse(folder, **changes):
-    """Return a trainer of ESimCSE on a tiny encoder."""
+    """Return a trainer of ESimCSE with a tiny encoder."""
     values = {"objective": [QUEUE], "optimisation": STEPS, "momentum": {"decay": 0.9, "start": "random"}}
     job = micro.job(folder, count=44, **{**values, "selection": {"every": 0}, **changes})
     return micro.trainer_of(job, folder)
 
 
 def updates(trainer, count):
-    """Run steps; yield the batch and the loss of each."""
+    """Run some steps; yield the batch and the loss of each step."""
     source = trainer.sources[0]
     for step, (columns, labels) in enumerate(source.data.batches(0, count)):
         loss, _ = trainer._update(step, source, columns, labels)
         yield columns, float(loss)
 
 
-# One step, written out: the BERT of `transformers` computes the encoder, row by row.
+# A step, written out: BERT of `transformers` encodes each row separately.
 
 
 def rows_of(column):
@@ -40,12 +40,12 @@ def rows_of(column):
 
 
 def heads_vector(encoder, weight, bias, row):
-    """Return tanh(W h + b) of the first token's last hidden state h."""
+    """Return tanh(W h + b), where h is the last state of the first token."""
     return torch.tanh(weight @ encoder(input_ids=row).last_hidden_state[0, 0] + bias)
 
 
 class ByHand:
-    """ESimCSE as in its code: momentum, loss, queue and clipped AdamW.
+    """ESimCSE as in the authors' code: momentum, loss, queue, clipped AdamW.
 
     The learning rate decays linearly.
     """
@@ -63,7 +63,7 @@ class ByHand:
         self.queue = []
 
     def step(self, first, second):
-        """Return the loss of a batch, and update everything."""
+        """Compute the loss of a batch, and update encoders and queue."""
         with torch.no_grad():
             for own, other in zip(self.momentum.parameters(), self.encoder.parameters(), strict=True):
                 own.copy_(0.9 * own + 0.1 * other)
@@ -87,9 +87,9 @@ class ByHand:
 
 
 def test_steps_of_esimcse_are_those_written_out(tmp_path, double):
-    """Compare steps of ESimCSE with a separate implementation.
+    """Steps of ESimCSE equal a separate implementation.
 
-    Four steps in float64: the queue grows to its end, and the momentum encoder moves before each update.
+    Four steps in float64: the queue is filled, and the momentum encoder is updated before each step.
     """
     trainer = esimcse(
         tmp_path,
@@ -108,7 +108,7 @@ def test_steps_of_esimcse_are_those_written_out(tmp_path, double):
         kept = term.keys[len(term.keys) - int(term.filled) :]
         torch.testing.assert_close(kept, torch.stack(by_hand.queue), rtol=1e-7, atol=1e-9)
     assert sizes == [0, 8, 16, 20]
-    # Parameters whose gradient is only rounding (biases of attention keys) are left out of the vectors.
+    # Parameters whose gradient is only rounding (biases of attention keys) are not compared.
     column = columns[0]
     (pooling, _) = trainer.sources[0].poolings
     trainer.model.eval()
@@ -121,7 +121,7 @@ def test_steps_of_esimcse_are_those_written_out(tmp_path, double):
             torch.testing.assert_close(ours, torch.stack(expected), rtol=1e-7, atol=1e-9)
 
 
-# The momentum encoder
+# Momentum encoder
 
 
 @pytest.mark.parametrize("start", ["trained", "random"])

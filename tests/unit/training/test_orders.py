@@ -23,9 +23,10 @@ order_of = OrderParameters.reader("order", "run")
 
 @pytest.fixture
 def rows(tmp_path):
-    """Return a function from an order to an epoch's rows, and its corpus.
+    """Create a corpus of 30 rows.
 
-    The corpus has texts and labels of 30 rows.
+    Returns:
+        A function from an order and an epoch (default: 0) to a list of rows, the texts, and the labels.
     """
     texts = [*micro.sentences(20, 3), *micro.sentences(10, 3)]
     labels = [float(number % 5 == 0) for number in range(30)]

@@ -1,4 +1,4 @@
-"""Batches in parts: the same losses, gradients and weights.
+"""Batches in parts should have the same losses, gradients and weights.
 
 The parts are processes, or chunks of rows.
 """
@@ -25,7 +25,7 @@ from replicse.training.processes import Processes
 
 TEXT, OTHER = {"column": "text"}, {"column": "other"}
 STEPS = {"batch_size": 16, "learning_rate": 1e-5, "clip": 1000, "steps": 6, "epochs": 2}
-ROWS = 34  # so that the third batch of an epoch has 2 rows: fewer than three processes
+ROWS = 34  # so that the third batch of an epoch has 2 rows, fewer than three processes
 
 
 def templated(template: str) -> dict:
@@ -33,9 +33,9 @@ def templated(template: str) -> dict:
 
 
 def jobs_of(folder: Path) -> dict:
-    """Return runs with different ways to split a batch, all with dropout.
+    """Return a dict of jobs that split a batch in different ways.
 
-    They split vectors, tokens, encoders or masks.
+    They split vectors, tokens, encoders or masks. All jobs use dropout.
     """
     chosen = {
         "infonce": {},
@@ -61,18 +61,18 @@ def runs(tmp_path_factory):
 
 
 def close(found, whole):
-    """Check that results equal those of whole batches, to 1e-9 in float64.
+    """Check that results equal whole batches, to 1e-9 in float64.
 
-    In single precision, Adam takes steps of full length on gradients that are 0 except for rounding (biases of keys).
+    In single precision, Adam takes full steps if gradients are 0 except for rounding (biases of keys).
     """
     for part in ("losses", "gradients", "weights"):
         torch.testing.assert_close(found[part], whole[part], rtol=1e-9, atol=1e-9)
 
 
 def test_processes_find_what_one_finds_with_the_whole_batch(runs, tmp_path):
-    """Compare processes with one process on the whole batch.
+    """Several processes should compute the same as one with whole batches.
 
-    Three processes, each in chunks; the first has no row of the last batch.
+    There are three processes, each with chunks; the first process has no row of the last batch.
     """
     jobs, whole = runs
     (tmp_path / "jobs").write_bytes(pickle.dumps(jobs))
@@ -94,9 +94,10 @@ def test_chunks_find_what_the_whole_batch_finds(runs, tmp_path):
 
 
 def test_a_part_draws_other_masks_where_an_engine_cannot_draw_those_of_all(runs, tmp_path, monkeypatch):
-    """Use other masks in parts if an engine cannot repeat the batch's masks.
+    """If an engine cannot repeat the masks of a batch, parts use other masks.
 
-    As on a GPU: the second pass of a part must repeat the masks of its first, and processes must differ.
+    This is so on a GPU. The second pass of a part must still repeat the masks of the first pass, and
+    processes must differ.
     """
     jobs, whole = runs
     monkeypatch.setattr("replicse.encoder.packed.transformer.PackedBackbone.masks", lambda self, batch: None)
@@ -149,7 +150,7 @@ def test_the_verb_starts_processes_of_which_the_first_writes_and_says_how_many_t
 
 
 def test_a_process_that_ends_before_its_time_is_one_sentence(tmp_path, monkeypatch):
-    """Report a process that ends too early in one sentence.
+    """If a process ends too early, a sentence is printed.
 
     Otherwise the first process would wait for hours.
     """
@@ -169,7 +170,7 @@ def test_a_process_that_ends_before_its_time_is_one_sentence(tmp_path, monkeypat
 
 
 def subprocess_of_this() -> list[int]:
-    """Return the running child processes of this process."""
+    """Return the running child processes of this process as a list of ids."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     return [int(child) for child in children]
 

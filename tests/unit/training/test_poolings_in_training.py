@@ -1,4 +1,4 @@
-"""Views with their own templates: loss, gradient, selection, evaluation.
+"""Views with different templates: loss, gradient, selection, evaluation.
 
 Loss and gradient are compared with a slow loop.
 """

@@ -1,6 +1,6 @@
-"""PromptBERT's vectors and steps in float64, on `transformers`.
+"""PromptBERT's vectors and steps in float64, with `transformers`.
 
-Its positions are given explicitly.
+The positions are given explicitly.
 """
 
 import micro
@@ -14,7 +14,7 @@ FIRST, SECOND = ("mi ko", "tu {mask} ba"), ("re", "zo {mask} mi")
 
 
 def promptbert(folder):
-    """Return a trainer of PromptBERT on a tiny encoder."""
+    """Return a trainer of PromptBERT with a tiny encoder."""
     denoised = {"pooling": "mask", "denoise": True, "head": True}
     first, second = ({**denoised, "template": " {text} ".join(parts)} for parts in (FIRST, SECOND))
     steps = {"batch_size": 8, "learning_rate": 1e-3, "steps": 10, "epochs": 2}
@@ -26,7 +26,12 @@ def promptbert(folder):
 
 
 class Template:
-    """Token ids before and after a sentence, with special tokens at the ends."""
+    """Token ids before and after a sentence, including special tokens.
+
+    Args:
+        parts: Strings before and after the sentence, with {mask}.
+        file: Path of the tokenizer.
+    """
 
     def __init__(self, parts, file):
         tokenizer = load_tokenizer(file, None)
@@ -38,13 +43,18 @@ class Template:
         self.before, self.after = [self.cls, *before], [*after, self.sep]
 
     def row(self, sentence):
-        """Return a sentence's ids in the template, without its special tokens."""
+        """Return the ids of a sentence in the template."""
         return [*self.before, *sentence[1:-1], *self.after]
 
     def denoised(self, bert, sentence, free):
-        """Return the last mask state of a sentence minus the template's.
+        """Return the state of the mask for a sentence minus the template's.
 
-        The template alone is at the same place as around the sentence; `free` decides whether it has a gradient.
+        The template alone has the same positions as around the sentence.
+
+        Args:
+            bert: BERT of `transformers`.
+            sentence: List of token ids, with special tokens.
+            free: Whether the template's state has a gradient.
         """
         row, alone = self.row(sentence), [*self.before, *self.after]
         first = len(self.before) + len(sentence) - 2
@@ -62,9 +72,9 @@ def sentences_of(column):
 
 
 def loss_by_hand(bert, weight, bias, sentences, templates, free):
-    """Return InfoNCE at temperature 0.05 in one direction, logit by logit.
+    """Compute InfoNCE at temperature 0.05 in one direction, logit by logit.
 
-    Each sentence is computed separately.
+    Each sentence is encoded separately.
     """
     first, second = (
         [torch.tanh(weight @ template.denoised(bert, each, free) + bias) for each in sentences]
@@ -78,9 +88,9 @@ def loss_by_hand(bert, weight, bias, sentences, templates, free):
 
 
 def test_a_step_of_promptbert_is_that_written_out(tmp_path, double):
-    """Compare a step of PromptBERT with a separate implementation.
+    """A step of PromptBERT equals a separate implementation.
 
-    Loss and gradient, including the gradient through the template alone.
+    This includes loss and gradient, also through the template alone.
     """
     trainer = promptbert(tmp_path)
     (source,), dense = trainer.sources, trainer.model.head.dense
@@ -97,7 +107,7 @@ def test_a_step_of_promptbert_is_that_written_out(tmp_path, double):
     loss, norm = trainer._update(0, source, columns, labels)
     assert float(loss) == pytest.approx(float(expected.detach()), rel=1e-7)
     assert float(norm) == pytest.approx(norms[True], rel=1e-7)
-    # A constant bias would give the same loss and other gradients.
+    # With a constant bias, the loss would be equal, but not the gradients.
     assert norms[False] != pytest.approx(norms[True], rel=1e-3)
     for ours, place in ((trainer.model.backbone.input_embeddings, 0), (dense.weight, -2), (dense.bias, -1)):
         clipped = gradients[True][place] * min(1, 1 / norms[True])

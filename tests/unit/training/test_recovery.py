@@ -1,6 +1,6 @@
 """Recovery after a kill, a full disk or a lost file.
 
-The next start ends with equal results, or explains what to do.
+The next start should end with equal results, or explain what to do.
 """
 
 import logging
@@ -36,9 +36,10 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """Train a job; return it with its data, its run and a state at step 14.
+    """Train a job, and stop a second run of it at step 14.
 
-    The state folder is as a kill at step 14 left it.
+    Returns:
+        The job, the data root, the output of the complete run, and the state folder of the stopped run.
     """
     folder = tmp_path_factory.mktemp("study")
     torch.set_num_threads(1)
@@ -50,9 +51,10 @@ def study(tmp_path_factory):
 
 @pytest.mark.parametrize(("seconds", "expected"), [(0, 20), (30, 4)])
 def test_a_slow_save_is_done_less_often(study, tmp_path, monkeypatch, seconds, expected):
-    """Save a state less often if saving is slow.
+    """If saving is slow, a state should be saved less often.
 
-    Saving should take little of a training's time, whatever the size of the encoder and the disk.
+    Saving should only use a small part of the training time, whatever the size of the encoder and the speed
+    of the disk.
     """
     job, root, _, _ = study
     clock, saves = [0.0], []
@@ -98,9 +100,9 @@ def the(folder, kind):
     ],
 )
 def test_a_damaged_state_is_never_gone_on_from(study, tmp_path, caplog, damage, code, begun_anew):
-    """Never continue from a damaged state.
+    """A damaged state should never be used to continue.
 
-    A truncated state, or missing best weights, once ended every next start in a traceback.
+    If a state was truncated, or the best weights were missing, every next start once ended in a traceback.
     """
     job, root, whole, left = study
     shutil.copytree(left, tmp_path / "state")
@@ -115,9 +117,10 @@ def test_a_damaged_state_is_never_gone_on_from(study, tmp_path, caplog, damage, 
 
 @contextmanager
 def files_of_at_most(size):
-    """Limit the size of files, as on a full disk.
+    """Limit the size of files in bytes, as if the disk were full.
 
-    Python before 3.12 would leave truncated bytecode of modules imported meanwhile, and load it ever after.
+    No bytecode is written: Python before 3.12 would leave truncated bytecode of imported modules, and always
+    load it later.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
@@ -130,7 +133,7 @@ def files_of_at_most(size):
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_the_state_before(study, tmp_path, capsys):
-    """Report a full disk in one sentence, and keep the previous state.
+    """If the disk is full, a sentence is printed; the old state is kept.
 
     The error once was `enforce fail at inline_container.cc`.
     """
@@ -167,9 +170,10 @@ WRITERS = {
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_each_writer_names_the_file_that_a_full_disk_does_not_take(study, tmp_path, name):
-    """Name the file that could not be written to a full disk.
+    """If the disk is full, the error should name the file.
 
-    The error once named "a file", the copied file, or a traceback of NumPy; pairs were written without their scores.
+    The error once named "a file" or the copied file, or was a traceback of NumPy. Pairs were once written
+    without scores.
     """
     limit = 1000 if name == "copy.json" else 10_000
     with files_of_at_most(limit), pytest.raises(Failed, match=rf"/{name}: cannot be written .* free space"):
@@ -184,7 +188,7 @@ def test_each_writer_names_the_file_that_a_full_disk_does_not_take(study, tmp_pa
 
 @pytest.fixture
 def locked(tmp_path):
-    """Create a folder that Snakemake has locked."""
+    """Create a folder that is locked by Snakemake."""
     (tmp_path / locks.LOCKS).mkdir(parents=True)
     (tmp_path / locks.LOCKS / "0.output.lock").write_text("results/x\n")
     return tmp_path
@@ -200,9 +204,9 @@ def locked(tmp_path):
     ],
 )
 def test_a_lock_is_removed_once_its_holder_has_ended(locked, change, told):
-    """Remove a lock once its holder has ended.
+    """A lock should be removed if the process that created it has ended.
 
-    Also if another process has the same number since.
+    This includes the case that another process now has the same id.
     """
     locks.note_holder(locked)
     write_json(locked / locks.HOLDER, {**read_json(locked / locks.HOLDER), **change})

@@ -1,6 +1,6 @@
-"""A step that runs out of memory is repeated with half the chunk.
+"""If a step runs out of memory, it is repeated with half the chunk size.
 
-The result is the same, and the chunk is recorded.
+The result is equal, and the chunk size is recorded.
 """
 
 import logging
@@ -13,7 +13,7 @@ from replicse.errors import Failed
 from replicse.training.parts import Parts
 from replicse.training.processes import Processes
 
-# A queue and batch statistics, which a forward pass changes, and dropout, which is random.
+# A queue and batch statistics, which are changed by a forward pass, and dropout, which is random.
 CHANGED_BY_A_PASS = {
     "objective": [{"term": "momentum-queue", "queue": 40}, {"term": "mlm", "weight": 0.1}],
     "momentum": {"decay": 0.9},
@@ -25,7 +25,12 @@ CHANGED_BY_A_PASS = {
 
 
 class Memory:
-    """Memory that is full after the forward pass of chunks above some rows."""
+    """Memory that is full after the forward pass of large chunks.
+
+    Args:
+        trainer: The trainer.
+        rows: Maximum number of rows of a chunk.
+    """
 
     def __init__(self, trainer, rows):
         self.trainer, self.rows, self.scale = trainer, rows, trainer.scaler.scale

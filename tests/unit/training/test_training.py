@@ -44,7 +44,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def changed(job, **changes):
-    """Return a job's spec with other values."""
+    """Return the settings of a job with some values replaced."""
     return type(job.spec).of({**job.spec.plain(), **changes}, "run")
 
 
@@ -54,7 +54,12 @@ def trained(job, root, folder, **options):
 
 
 def disturb(patch, disturbed):
-    """Replace each update by a function of trainer, step and original update."""
+    """Replace each update of a trainer.
+
+    Args:
+        patch: The monkeypatch fixture.
+        disturbed: Function of the trainer, the step, and the original update.
+    """
     update = Trainer._update
     patch.setattr(
         Trainer,
@@ -65,7 +70,7 @@ def disturb(patch, disturbed):
 
 @contextmanager
 def gradients_times(factor, weight):
-    """Multiply the gradient of a weight while the block runs."""
+    """Multiply the gradient of a weight by a factor during the block."""
     hook = weight.register_hook(lambda gradient: gradient * factor)
     yield
     hook.remove()
@@ -85,9 +90,9 @@ def test_the_same_seed_gives_the_same_weights_bit_for_bit(tmp_path, root):
 
 
 def test_a_killed_run_resumes_to_the_same_weights(tmp_path, root, monkeypatch):
-    """Resume a killed run with the same weights.
+    """A killed run should resume and end with the same weights.
 
-    A masked-LM term uses the run's random generator, which the state contains, too.
+    A masked-LM term is used, because it needs the run's random generator, which must be in the state, too.
     """
     job = micro.job(tmp_path, objective=[{"term": "infonce", "temperature": 0.05}, {"term": "mlm"}])
     assert micro.trainer_of(job, tmp_path / "seeded", root).generator.initial_seed() == job.spec.seed
@@ -112,9 +117,9 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path, root, monkeypatch):
 
 @pytest.mark.parametrize(("keeps", "taken"), [("highest", np.argmax), ("lowest", np.argmin)])
 def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root, keeps, taken):
-    """Keep the best checkpoint by development score, and the last.
+    """The checkpoint with the best development score, and the last, are kept.
 
-    Or the worst checkpoint, if the run says so.
+    If `keeps` is set so, the worst checkpoint is kept instead.
     """
     out = trained(micro.job(tmp_path, selection={"every": 5, "keeps": keeps}), root, tmp_path / "run")
     found = micro.metrics(out)
@@ -127,9 +132,9 @@ def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root, ke
 
 
 def test_the_suite_that_the_rule_names_selects_by_its_own_code(tmp_path, root, monkeypatch, capsys):
-    """Select by the suite that the rule names, with the suite's code.
+    """The suite in the selection rule should be used with its own code.
 
-    A plug-in's suite, and a user's dataset; the first checkpoint wins a tie.
+    Tested with a plug-in's suite and a user's dataset. If scores are equal, the first checkpoint is selected.
     """
     values = iter((4, 4, 2, 4))
     mine = ModuleType("mine")
@@ -336,9 +341,9 @@ def test_tf32_is_refused_by_a_gpu_that_has_none(monkeypatch):
 
 
 def scaled(monkeypatch, scale):
-    """Scale losses like fp16 on a GPU.
+    """Scale losses by a power of two, which is exact in fp32.
 
-    Scaling by a power of two is exact in fp32.
+    On a GPU, fp16 scales losses like this.
     """
     scaler = torch.amp.GradScaler("cpu", init_scale=scale, growth_interval=1000)
     monkeypatch.setattr(torch.amp, "GradScaler", lambda device, enabled: scaler)
@@ -420,9 +425,10 @@ def collapsing(trainer, update):
     ],
 )
 def test_what_can_only_be_a_failure_stops_the_run(tmp_path, root, monkeypatch, disturbed, told):
-    """Stop a run that can only fail.
+    """A run should stop if it can only fail.
 
-    With clipping, an exploded gradient moves the weights no further than any other, so that no loss would show it.
+    With clipping, an exploded gradient changes the weights as little as any other gradient, so the loss would
+    not show it.
     """
     job = micro.job(tmp_path)
     disturb(monkeypatch, lambda trainer, step, update: update() if step < 7 else disturbed(trainer, update))
@@ -432,9 +438,9 @@ def test_what_can_only_be_a_failure_stops_the_run(tmp_path, root, monkeypatch, d
 
 
 def test_where_losses_are_not_read_at_each_step_the_first_that_failed_is_told():
-    """Report the first failed step although losses are read later.
+    """The first failed step should be reported, even if losses are read later.
 
-    On a GPU a loss is read only sometimes: the reported step was once the step of the reading.
+    On a GPU, a loss is only read sometimes; the reported step was once the step of the reading.
     """
     number = torch.tensor(1.0)
     guard = Guard("run", torch.device("cpu"), scaled=False)
@@ -450,9 +456,9 @@ def test_where_losses_are_not_read_at_each_step_the_first_that_failed_is_told():
 
 
 def test_a_failure_that_would_come_again_ends_the_retries_of_one_start(tmp_path, monkeypatch):
-    """Do not retry failures that would occur again.
+    """If a failure would occur again, it should not be retried.
 
-    Snakemake retries any failure; a check would stop the training at the same step each time.
+    Snakemake retries any failure, but a check would stop the training at the same step each time.
     """
     monkeypatch.chdir(tmp_path)
     HOLDER.parent.mkdir()
@@ -468,15 +474,15 @@ def test_a_failure_that_would_come_again_ends_the_retries_of_one_start(tmp_path,
         with pytest.raises(type(error)) as told:
             attempt(error)
     assert str(told.value) == "collapsed" and len(tries) == 3
-    os.utime(HOLDER, (time.time() + 60,) * 2)  # as if the study were started again
+    os.utime(HOLDER, (time.time() + 60,) * 2)  # as if the study had been started again
     with pytest.raises(BadInput, match="mended differently"):
         attempt(BadInput("mended differently"))
 
 
 def test_a_checkpoint_that_is_not_the_one_that_was_written_is_refused(tmp_path, root, capsys):
-    """Refuse a checkpoint that is not the one that was written.
+    """A checkpoint is refused if it has changed since it was written.
 
-    Changed weights of the right shapes were once evaluated as the run's.
+    Changed weights of the right shapes were once evaluated as the weights of the run.
     """
     job, other_spec = micro.job(tmp_path), changed(micro.job(tmp_path), seed=8)
     other_job = replace(job, spec=other_spec, run_id=other_spec.run_id)

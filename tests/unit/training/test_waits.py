@@ -16,7 +16,15 @@ TEMPLATE = {"pooling": "mask", "template": 'One : "{text}" means {mask} .'}
 
 
 def count_step(folder, **changes):
-    """Return kernels and host waits of the third step on a simulated GPU."""
+    """Return kernels and waits of the third step on a simulated GPU.
+
+    Args:
+        folder: Folder of the job.
+        changes: Settings of the run that replace the defaults.
+
+    Returns:
+        A dict from a kernel to the number of calls, and a list of waits.
+    """
     job = micro.job(folder, selection={"every": 0}, **changes)
     with pretended_gpu() as work:
         trainer = Trainer(job, folder, folder / "out", folder / "state", torch.device("cuda"))
@@ -30,7 +38,7 @@ def count_step(folder, **changes):
 
 
 def teachers(folder):
-    """Save an encoder of another width; return it as a teacher."""
+    """Save a teacher of another width; return the parameters of a term."""
     tokenizer = micro.tokenizer_file(folder)
     vocabulary = load_tokenizer(tokenizer, 64).get_vocab_size()
     tiny(hidden=16, vocabulary=vocabulary).save(folder / "teacher", None, tokenizer)
@@ -40,9 +48,9 @@ def teachers(folder):
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("method", ["simcse", "queue", "mlm", "mlm-in-place", "rankcse", "listmle"])
 def test_no_step_waits_for_the_gpu(tmp_path, method, precision):
-    """Never wait for the GPU in a step.
+    """A step should never wait for the GPU.
 
-    Before, the queue waited once a step, masking eight times, a ranking three or four times.
+    The queue once waited once in a step, masking eight times, and a ranking three or four times.
     """
     terms = {
         "simcse": [],
@@ -62,9 +70,9 @@ def test_no_step_waits_for_the_gpu(tmp_path, method, precision):
 
 
 def test_a_template_is_put_around_sentences_without_a_wait(tmp_path):
-    """Add a template to sentences without a wait.
+    """Templates should be added to sentences without waits.
 
-    Before, each view waited once.
+    Each view once waited for the GPU.
     """
     _, waits = count_step(tmp_path, pooling={"train": TEMPLATE, "test": TEMPLATE}, **SIMCSE)
     assert not waits
@@ -72,9 +80,10 @@ def test_a_template_is_put_around_sentences_without_a_wait(tmp_path):
 
 @pytest.mark.parametrize(("precision", "kernels", "casts"), [("fp32", 68, 0), ("bf16", 99, 31)])
 def test_a_layer_launches_no_more_kernels_than_it_did(tmp_path, precision, kernels, casts):
-    """Limit the number of kernels that a layer launches.
+    """A layer should not launch more kernels than expected.
 
-    A launch takes as long as a product of a small batch; 10% are allowed for other releases of torch.
+    A launch takes as long as a matrix product of a small batch. 10% more are allowed for other versions of
+    torch.
     """
     counted = []
     for layers in (1, 2):

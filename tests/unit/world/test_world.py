@@ -1,4 +1,4 @@
-"""The generated data: reproducible bytes, official layouts, and ratings."""
+"""The generated data: reproducible bytes, official layouts and ratings."""
 
 import gzip
 import hashlib
@@ -141,9 +141,9 @@ def test_sts_subsets_pair_inputs_and_scores(root):
 
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_a_question_of_the_course_tells_by_itself_whether_it_has_a_duplicate(root, split):
-    """Check that a question alone shows whether it has a duplicate.
+    """A question alone should show whether it has a duplicate.
 
-    The head adds a score of each vector; with equal openings it could only learn the majority.
+    The head adds a score of each vector. If openings were equal, it could only learn the majority class.
     """
     rows = [line.split("\t") for line in lines(root, f"minbert/quora-{split}.csv")][1:]
     openings = {label: set() for label in "01"}
@@ -153,7 +153,7 @@ def test_a_question_of_the_course_tells_by_itself_whether_it_has_a_duplicate(roo
     assert Counter(row[-1] for row in rows)["1"] == len(rows) // 2
 
 
-# Loading with the readers
+# Loading with the corpus readers
 
 
 @cases

@@ -1,4 +1,4 @@
-"""The names of the generated files, which are outputs of the workflow."""
+"""Names of the generated files, which are outputs of the workflow."""
 
 from replicse.world.files import FILES
 from replicse.world.world import write_world

@@ -1,6 +1,6 @@
 """BYOL for sentences as a plug-in.
 
-Words are doubled, and the momentum encoder gives the target.
+The augmentation doubles words; the momentum encoder computes the target.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,9 +15,9 @@ from replicse.registry.terms import TermParameters
 
 
 class DoubledParameters(AugmentationParameters):
-    """Words written twice in a row, with all of their pieces.
+    """Write words twice in a row, with all of their pieces.
 
-    Only the tokenizer knows which pieces are a word.
+    The tokenizer is needed to find the pieces of a word.
     """
 
     implementation: ClassVar[str] = "bootstrap:doubled"
@@ -30,9 +30,16 @@ class DoubledParameters(AugmentationParameters):
 def doubled(
     ids: Sequence[int], special: Sequence[int], random: Random, *, rate: float, tokenizer: Tokenizer
 ) -> list[int]:
-    """Return the ids, with each word repeated with probability `rate`.
+    """Return token ids, with each word repeated with probability `rate`.
 
     Special tokens are not repeated.
+
+    Args:
+        ids: List of token ids.
+        special: 1 for each special token, else 0.
+        random: Random generator of the line.
+        rate: Probability of a repetition.
+        tokenizer: The tokenizer, used to find pieces of a word.
     """
     words: list[list[int]] = []
     for place, token in enumerate(ids):
@@ -43,7 +50,7 @@ def doubled(
 
 
 class BootstrapParameters(TermParameters):
-    """Predict the momentum encoder's vector of view 2 from view 1.
+    """Predict the vector of view 2 in the momentum encoder from view 1.
 
     Grill et al. (2020).
     """

@@ -1,3 +1,3 @@
-"""Deep averaging networks as a plug-in: a family not in `transformers`."""
+"""Deep averaging networks as a plug-in, a family not in `transformers`."""
 
 FAMILIES = {"dan": "dan.model:register"}

@@ -1,6 +1,6 @@
 """A deep averaging network (Iyyer et al. 2015).
 
-An MLP on the mean of a row's token embeddings.
+An MLP is applied to the mean token embedding of a row.
 """
 
 from typing import Any
@@ -28,9 +28,9 @@ class DanConfig(PretrainedConfig):
 
 
 class DanModel(PreTrainedModel):
-    """An MLP on the mean embedding, as the hidden state of each token.
+    """An MLP on the mean embedding, used as the hidden state of each token.
 
-    Hidden state 0 is the token's embedding.
+    Hidden state 0 is the embedding of the token.
     """
 
     config_class = DanConfig
@@ -54,7 +54,16 @@ class DanModel(PreTrainedModel):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, output_hidden_states: bool = False
     ) -> BaseModelOutput:
-        """Return the states of (rows, tokens), each (rows, tokens, hidden)."""
+        """Return the hidden states.
+
+        Args:
+            input_ids: Token ids of shape (rows, tokens).
+            attention_mask: 1 for tokens and 0 for padding, of the same shape.
+            output_hidden_states: Whether to return all layers. Default: False.
+
+        Returns:
+            Hidden states of shape (rows, tokens, hidden).
+        """
         states = [self.dropout(self.embeddings(input_ids))]
         mask = attention_mask[:, :, None].to(states[0].dtype)
         row = (states[0] * mask).sum(1) / mask.sum(1)

@@ -1,6 +1,6 @@
 """Deep prefixes (Li and Liang 2021) as an architecture.
 
-For sentence vectors: Jiang et al. (2022), PromCSE.
+Used for sentence vectors in PromCSE (Jiang et al. 2022).
 """
 
 FAMILIES = {"prefix-bert": "prefix.model:register"}

@@ -8,16 +8,16 @@ from transformers import AutoConfig, AutoModel, BertConfig, BertModel, DynamicCa
 
 
 class PrefixBertConfig(BertConfig):
-    """A BERT with a number of trained positions in front of each row."""
+    """A BERT configuration with the number of trained positions of each row."""
 
     model_type = "prefix-bert"
     prefix_length: int = 8
 
 
 class PrefixBertModel(BertModel):
-    """BERT with keys and values of each layer in `prefix`.
+    """BERT with the keys and values of each layer in `prefix`.
 
-    Its shape is (length, layers * 2 * hidden).
+    The shape of `prefix` is (length, layers * 2 * hidden).
     """
 
     config_class = PrefixBertConfig

@@ -1,4 +1,4 @@
-"""Masked tokens predicted from a sentence vector, as in InfoCSE.
+"""Predict masked tokens from a sentence vector, as in InfoCSE.
 
 After Wu et al. (2022), with a residual head.
 """
@@ -11,9 +11,10 @@ from replicse.registry.terms import Ratio, TermParameters
 
 
 class ReconstructionParameters(TermParameters):
-    """Predict masked tokens of view 1 from their states and its vector.
+    """Predict masked tokens of view 1 from their states and a sentence vector.
 
-    One layer is added; the sentence's vector is the one before the head.
+    The term adds a layer. It uses the sentence vector before the head. By default, 40% of the tokens are
+    masked.
     """
 
     implementation: ClassVar[str] = "twostage.parts:Reconstruction"
@@ -30,7 +31,7 @@ class ReconstructionParameters(TermParameters):
 
 
 class ResidualHead(HeadParameters):
-    """A vector plus tanh of a linear layer of it."""
+    """Add tanh of a linear layer to a vector."""
 
     implementation: ClassVar[str] = "twostage.parts:Residual"
     kind: Literal["residual"]

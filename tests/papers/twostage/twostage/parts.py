@@ -1,4 +1,4 @@
-"""The auxiliary network and the head."""
+"""The network of the reconstruction term, and the residual head."""
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +20,7 @@ class Reconstruction(Term[ReconstructionParameters]):
             model.backbone.new_token_head()
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean over the masked tokens, and log their number."""
+        """Return the mean over the masked tokens, and log the number of tokens."""
         backbone, (vectors,) = step.model.backbone, step.pooled_of((0,))
         masked = masked_copy(step.columns[0], backbone, self.params.ratio, step.generator)
         states = backbone(masked.batch).last[masked.positions]
@@ -31,7 +31,7 @@ class Reconstruction(Term[ReconstructionParameters]):
 
 
 class Residual(SentenceHead):
-    """x + tanh(W x + b)."""
+    """Compute x + tanh(W x + b)."""
 
     def __init__(self, settings: ResidualHead, hidden: int, generator: torch.Generator | None = None) -> None:
         super().__init__()
@@ -39,5 +39,5 @@ class Residual(SentenceHead):
         self.dense = nn.Linear(hidden, hidden)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return (rows, hidden) vectors."""
+        """Return vectors of shape (rows, hidden)."""
         return vectors + self.dense(vectors).tanh()
