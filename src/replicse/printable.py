@@ -11,27 +11,32 @@ SHOWN = 8
 
 
 def minus(text: str) -> str:
-    """Replace hyphens by minus signs in a number."""
+    """Replace each hyphen in a formatted number with a minus sign."""
     return text.replace("-", MINUS)
 
 
 def number(value: float, how: str = ".2f") -> str:
-    """Format a number with a minus sign; default: two decimals."""
+    """Format a number with a minus sign (U+2212).
+
+    Args:
+        value: The number.
+        how: A format specification. Default: two decimals.
+    """
     return minus(format(value, how))
 
 
 def several(count: int, what: str) -> str:
-    """Return `1 cell` or `1,204 cells`."""
+    """Return a count and a noun, such as `1 cell` or `1,204 cells`."""
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def standing(scale: str, comparable: bool) -> str:
-    """Return the scale in a caption: `scale paper`, `micro: not comparable`."""
+    """Format a scale for a caption: `scale paper`, `micro: not comparable`."""
     return f"scale {scale}" if comparable else f"{scale}: not comparable"
 
 
 def some(names: Sequence[str]) -> str:
-    """Return the first names of a list, and how many more there are."""
+    """Join the first names of a list and count the others."""
     text = ", ".join(names[:SHOWN])
     if len(names) > SHOWN:
         text += f" and {len(names) - SHOWN} more"
@@ -47,10 +52,13 @@ def columns(
     """Yield rows as lines with aligned columns.
 
     Args:
-        rows: Rows of cells; a string instead of a row is a line.
-        numbers: The indices of columns that are right-aligned.
-        width: The maximum width, beyond which the last column is wrapped.
-        hang: The additional indentation of wrapped lines.
+        rows: Lists of cells. A string is yielded unchanged.
+        numbers: Indices of the columns to right-align. Default: no column.
+        width: Maximum length of a line; the last column of a longer line is wrapped. Default: no limit.
+        hang: Additional indentation of wrapped lines. Default: 0.
+
+    Yields:
+        Lines without a newline.
     """
     rows = list(rows)
     cells = [row for row in rows if not isinstance(row, str)]
