@@ -49,11 +49,17 @@ Part = Literal["reported", "reproduced"]
 
 @dataclass(frozen=True)
 class Shown:
-    """The parts of a formatted cell; a missing part is an empty string.
+    """The parts of a formatted cell as strings.
 
-    `spread` is half the width of an interval, or the values of the seeds if there are too few for an interval. `scale`
-    is the name of a scale other than the paper's, and is shown after the difference. `best` lists the numbers that are
-    the best of their column: `reported`, `reproduced` or both.
+    Attributes:
+        reported: The published number. Default: "".
+        reproduced: Our number. Default: "".
+        spread: Half the width of an interval, or the values of the seeds if they are too few for an interval.
+            Default: "".
+        delta: The difference in brackets. Default: "".
+        verdict: The verdict. Default: "".
+        scale: The name of a scale other than the paper's, which is shown after the difference. Default: "".
+        best: The numbers that are the best of the column: `reported`, `reproduced` or both. Default: ().
     """
 
     reported: str = ""
@@ -91,7 +97,7 @@ class Shown:
 
     @property
     def wide(self) -> tuple[str, ...]:
-        """Return the wide details, which get a line each in a stacked cell."""
+        """Return the details that each need a line in a stacked cell."""
         wide = self.scale or self.spread.startswith("{")
         return tuple(filter(None, (self.delta, self.spread))) if wide else ()
 
@@ -105,17 +111,19 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
     """Format a judged cell.
 
     Args:
-        cell: The cell; None gives empty parts.
-        scale: Name of the study's scale if it is not the paper's scale; the cell then shows no verdict.
-        quoted: Whether the paper quotes the number from elsewhere; then only the reported number is shown.
+        cell: The cell; None returns empty parts.
+        scale: Name of the study's scale if it is not the paper's scale; the cell then shows no verdict. Default: "".
+        quoted: Whether the paper quotes the number from elsewhere; then only the reported number is shown. Default:
+            False.
 
     Returns:
         The parts of the cell as text.
     """
     if cell is None:
         return Shown()
-    reported = cell.reported.value.strip() if cell.reported else ""
-    printed = cell.reported.number if cell.reported else None
+    reported, printed = "", None
+    if cell.reported:
+        reported, printed = cell.reported.value.strip(), cell.reported.number
     if printed:
         reported = minus(reported)
     if quoted:
@@ -123,25 +131,31 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
     rounding = rounding_of(printed, cell.reproduced or 0)
     if printed is None and unit_of(cell.metric_path) == "count":
         rounding = Rounding(0, commas=True)
+    delta = ""
+    if cell.delta is not None:
+        unit = f" {scale}" if scale else ""
+        delta = f"({signed(cell.delta, rounding)}{unit})"
     return Shown(
         reported=reported,
         reproduced=cell.text if cell.reproduced is None else rounded(cell.reproduced, rounding),
         spread=_spread(cell, rounding),
-        delta="" if cell.delta is None else f"({signed(cell.delta, rounding)}{scale and f' {scale}'})",
+        delta=delta,
         verdict=cell.shown_verdict(not scale),
         scale=scale,
     )
 
 
 def _spread(cell: CellResult, rounding: Rounding) -> str:
-    """Return half the width of the interval, or the seeds if too few."""
+    """Format half the width of the interval, or the seeds if too few."""
     if cell.seedless:
         return ""
     if cell.few:
         return in_braces(rounded(value, rounding) for value in cell.few)
     spread = half_width(cell.low, cell.high)
-    return "" if spread is None else f"±{small(spread, rounding)}{'*' if cell.borrowed else ''}"
+    if spread is None:
+        return ""
+    return f"±{small(spread, rounding)}" + "*" * cell.borrowed
 
 
 def _joined(*parts: str) -> str:
-    return " ".join(part for part in parts if part)
+    return " ".join(filter(None, parts))
