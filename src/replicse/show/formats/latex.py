@@ -1,4 +1,4 @@
-"""Render tables and the report as LaTeX with booktabs, for any engine."""
+"""Render tables and reports as LaTeX with booktabs for every engine."""
 
 import math
 import re
@@ -25,25 +25,30 @@ from replicse.show.formats.prose import (
     latex_text,
 )
 
-# Widths in points: the text, a character in a table, the parts of a cell that the template sets, gaps.
+# Widths in points: the page, a character in a table, an arrow, a symbol, a gap, and columns of labels and prose.
 ROOM, CHARACTER = 476.0, 4.3
 ARROW_WIDTH, SYMBOL, GAP = 11.0, 10.0, 8.0
 LABEL, PROSE = 165.0, 150.0
 HEADER = 14
 PARTS: tuple[Part, ...] = ("reported", "reproduced")
-# A table with at most this many physical lines is kept on one page.
+# The maximum number of lines of a table that is not split over pages.
 WHOLE = 36
-# A name may break after a slash and before a long part of a task's name, as in SprintDuplicateQuestions.
+# A name can break after a slash and before a long word in camel case, such as SprintDuplicateQuestions.
 PARTED = r"(?<=/)|(?<=[a-z])(?=[A-Z][a-z]{6})"
-# A line may also end after a space or a hyphen.
+# A line can also break after a space or a hyphen.
 BREAKS = re.compile(rf"{PARTED}|(?<=-)|[ \n]+")
 RAGGED = r">{{\raggedright\arraybackslash{more}}}p{{{width:.0f}pt}}"
 
 
 def grid(table: Grid, title: str = "") -> str:
-    """Render a grid with its caption in as few panels as fit the page.
+    """Render a grid with a caption, in as few panels as possible.
 
-    It uses `macros`.
+    Args:
+        table: The grid.
+        title: Text before the caption. Default: "".
+
+    Returns:
+        LaTeX that requires `macros`.
     """
     caption = rf"\itemcaption{{{latex_text(': '.join(filter(None, (title, table.caption))))}}}" + "\n"
     room = ROOM - sum(_column_width(column, table) for column in table.columns if column.kind == "label")
@@ -58,15 +63,16 @@ def grid(table: Grid, title: str = "") -> str:
 def sheet(table: Sheet) -> str:
     """Render a plain table.
 
-    Columns that do not fit get widths by the length of their text.
+    If the table is too wide, its columns get fixed widths and wrap.
     """
-    table = replace(table, rows=tuple(tuple(map(kept_whole, row)) for row in table.rows))
+    whole_rows = [tuple(map(kept_whole, row)) for row in table.rows]
+    table = replace(table, rows=tuple(whole_rows))
     widths = _sheet_widths(table)
     wraps = any(width is not None for width in widths)
     rows = []
     for place, row in enumerate(table.rows):
         line = " & ".join(map(_breakable_text, row)) + r" \\"
-        # A row whose first cell is empty continues the row above.
+        # A row continues the row above if the first cell is empty.
         starts_entry = wraps and place > 0 and row[0]
         rows.append(f"\\rowrule\n{line}" if starts_entry else line)
     header = " & ".join(map(latex_text, table.header)) + r" \\"
@@ -88,18 +94,20 @@ def _breakable_text(text: str) -> str:
 def table(entry: ItemEntry) -> str:
     r"""Render an item's table with its notes as a file for \input."""
     name = latex_text(f"{entry.name}, {entry.item.title}")
-    said = f"% {entry.item.item}: {name}; \\input{{macros}} goes into the preamble.\n"
-    notes = [rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" for note in entry.notes]
-    return said + grid(entry.grid, entry.item.title) + "".join(f"{note}\n" for note in notes)
+    text = f"% {entry.item.item}: {name}; \\input{{macros}} goes into the preamble.\n"
+    text += grid(entry.grid, entry.item.title)
+    for note in entry.notes:
+        text += rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" + "\n"
+    return text
 
 
 def macros() -> str:
-    """Return the macros that a document with tables needs in its preamble."""
+    """Return the macros that a document with tables needs in the preamble."""
     return _templates().get_template(MACROS).render() + "\n"
 
 
 def table_alone(entry: ItemEntry) -> str:
-    """Render a document with one table and the preamble it needs."""
+    """Render a complete document with one table."""
     body = f"\\begin{{document}}\n{table(entry)}\\end{{document}}\n"
     return f"\\documentclass{{article}}\n{macros()}{body}"
 
@@ -107,7 +115,9 @@ def table_alone(entry: ItemEntry) -> str:
 def document(report: Document, pictures: Mapping[str, str]) -> str:
     """Render the report as a LaTeX document.
 
-    `pictures` contains the path of each item's PDF by item id.
+    Args:
+        report: The document.
+        pictures: A dict from item ids to paths of PDF figures, or "".
     """
     template = _templates().get_template("report.tex.j2")
     return template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
@@ -115,7 +125,7 @@ def document(report: Document, pictures: Mapping[str, str]) -> str:
 
 @cache
 def _templates() -> Environment:
-    # Jinja's usual delimiters conflict with LaTeX's braces and percent signs.
+    # The default delimiters of Jinja conflict with braces and percent signs in LaTeX.
     environment = templates(
         block_start_string="<%",
         block_end_string="%>",
@@ -134,11 +144,12 @@ def _widest(texts: Iterable[str]) -> float:
 
     Capitals are wider than other characters.
     """
-    return CHARACTER * max((len(text) + 0.4 * sum(map(str.isupper, text)) for text in texts), default=0)
+    widths = [len(text) + 0.4 * sum(map(str.isupper, text)) for text in texts]
+    return CHARACTER * max(widths, default=0)
 
 
 def _lines(text: str, width: float | None) -> int:
-    """Estimate the number of lines that a text takes in a column of a width."""
+    """Estimate the number of lines of a text; `width` None does not wrap."""
     return 1 if width is None else math.ceil(CHARACTER * len(text) / (0.92 * width))
 
 
@@ -173,7 +184,7 @@ def _panel(table: Grid) -> str:
             span = len(table.columns)
             rows.append(rf"\multicolumn{{{span}}}{{@{{}}l}}{{\emph{{{latex_text(entry.text)}}}}} \\*")
         else:
-            row = (_cell(column, cell, table.stacked) for column, cell in cells)
+            row = [_cell(column, cell, table.stacked) for column, cell in cells]
             rows.append(" & ".join(row) + r" \\")
         above = entry
     kinds = [_kind(column, table.stacked) for column in table.columns]
@@ -182,29 +193,31 @@ def _panel(table: Grid) -> str:
 
 
 def _kind(column: Column, stacked: bool) -> str:
-    """Return how LaTeX sets a column."""
+    """Return the LaTeX column type of a column."""
     if column.kind == "label":
         wraps = _widest([column.longest("text")]) > LABEL
         return RAGGED.format(more=r"\hangindent=1em", width=LABEL) if wraps else "l"
     if column.kind == "prose":
         return RAGGED.format(more="", width=PROSE)
-    return f">{{{_widths(column, stacked)}}}{'c' if stacked else 'l'}"
+    alignment = "c" if stacked else "l"
+    return f">{{{_widths(column, stacked)}}}{alignment}"
 
 
 def _height(cells: Sequence[tuple[Column, GridCell]], stacked: bool) -> int:
-    """Return about how many lines of type a row takes.
-
-    A heading, which has no cells, is not counted.
-    """
+    """Estimate the number of printed lines of a row; 0 for a heading."""
     if not cells:
         return 0
-    usual = 1 + max([1, *(len(cell.shown.wide) for _, cell in cells)]) if stacked else 1
-    prose = [_lines(cell.shown.text, PROSE) for column, cell in cells if column.kind == "prose"]
-    return max([usual, *prose])
+    lines = 2 if stacked else 1
+    for column, cell in cells:
+        if stacked:
+            lines = max(lines, 1 + len(cell.shown.wide))
+        if column.kind == "prose":
+            lines = max(lines, _lines(cell.shown.text, PROSE))
+    return lines
 
 
 def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> str:
-    """Render a table in one piece, or one that breaks over pages."""
+    """Render a tabular, or a longtable if there are many lines."""
     body = "\n".join(rows)
     columns = f"@{{}}{kinds}@{{}}"
     top = "\n".join([*head, "\\midrule"])
@@ -212,7 +225,7 @@ def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> st
         start = f"\\begin{{tabular}}{{{columns}}}\n{top}\n"
         return f"{{\\tablesize\\noindent\n{start}{body}\n\\bottomrule\n\\end{{tabular}}\\par}}\n"
     start = f"\\begin{{longtable}}[l]{{{columns}}}\n{top}\n\\endhead\n"
-    # Where rows have rules of their own, the page ends with one of them.
+    # If there are rules between rows, such a rule is at the end of the page.
     foot = "" if "\\rowrule" in body else "\\midrule\n"
     foot += "\\endfoot\n\\bottomrule\n\\endlastfoot\n"
     return f"{{\\tablesize\n{start}{foot}{body}\n\\end{{longtable}}}}\n"
@@ -220,14 +233,18 @@ def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> st
 
 def _widths(column: Column, stacked: bool) -> str:
     """Return the macro call that sets the widths of a column's parts."""
-    names = ("reported", "reproduced", "delta", "spread", *(["wide"] if stacked else []))
-    parts = [column.longest(name, stacked) for name in names]
-    return _macro("stackedwidths" if stacked else "writtenwidths", parts)
+    macro, names = "writtenwidths", ["reported", "reproduced", "delta", "spread"]
+    if stacked:
+        macro = "stackedwidths"
+        names.append("wide")
+    return _macro(macro, [column.longest(name, stacked) for name in names])
 
 
 def _stack(text: str, kind: str) -> str:
-    lines = [latex_text(line) for line in textwrap.wrap(text, HEADER)] or [""]
-    return lines[0] if len(lines) == 1 else rf"\shortstack[{kind}]{{" + r"\\".join(lines) + "}"
+    lines = list(map(latex_text, textwrap.wrap(text, HEADER)))
+    if len(lines) <= 1:
+        return "".join(lines)
+    return rf"\shortstack[{kind}]{{" + r"\\".join(lines) + "}"
 
 
 def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
@@ -268,10 +285,10 @@ def _call(name: str, parts: Iterable[str]) -> str:
 
 
 def _sheet_widths(table: Sheet) -> Sequence[float | None]:
-    """Return the width of each column, or None for its natural width.
+    """Return the width of each column in points, or None for natural width.
 
-    Each column is at least as wide as its longest word. The remaining width is distributed by the cube root of the sum
-    of squared text lengths, which minimises the sum of (length / width) squared and so keeps rows low.
+    Each column is at least as wide as the longest word. The remaining width is distributed by the cube root of the sum
+    of squared text lengths, which minimises the sum of (length / width) squared, so that rows have few lines.
     """
     columns = list(zip(table.header, *table.rows, strict=True))
     natural = [_widest(column) for column in columns]
@@ -286,10 +303,9 @@ def _sheet_widths(table: Sheet) -> Sequence[float | None]:
     low, high = 0.0, room
     for _ in range(50):
         middle = (low + high) / 2
-        widths = [
-            min(max(middle * weight, shortest), longest)
-            for weight, shortest, longest in zip(weights, least, natural, strict=True)
-        ]
+        widths = []
+        for weight, shortest, longest in zip(weights, least, natural, strict=True):
+            widths.append(min(max(middle * weight, shortest), longest))
         low, high = (low, middle) if sum(widths) > room else (middle, high)
     found: list[float | None] = list(widths)
     for place, width in enumerate(natural):

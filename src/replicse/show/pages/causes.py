@@ -1,4 +1,4 @@
-"""The page of causes: symptoms, threads, measured effects, fixes."""
+"""The page of causes of wrong scores: symptoms, effects, fixes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from replicse.spec.causes import Cause, Measured
 
 
 def causes_page(report: Report) -> Page | None:
-    """Build the page; None if the study has no paper with causes."""
+    """Build the page; return None if no paper in the study has causes."""
     page = report.causes_page
     if page is None:
         return None
@@ -34,15 +34,19 @@ def causes_sheet(causes: Sequence[Cause]) -> Sheet:
 
 
 def threads_text(cause: Cause) -> str:
-    """Count the threads with a cause, and the suspected ones among them."""
+    """Count the threads about a cause, and how many only suspect it."""
+    count = len(cause.threads)
     suspected = list(cause.threads.values()).count("suspected")
-    return f"{len(cause.threads)}" + (f", {suspected} suspected" if suspected else "")
+    return f"{count}, {suspected} suspected" if suspected else str(count)
 
 
 def measured_sheet(measured: Sequence[Measured], text: str, titles: Mapping[str, str]) -> Sheet:
-    """Return one line per measured variant, the largest loss first, below a paragraph of text.
+    """Create a sheet with one line for each effect, the largest loss first.
 
-    Causes are named by their `titles`, variants by what they do.
+    Args:
+        measured: The measured effects.
+        text: Text below the table.
+        titles: A dict from the ids of causes to titles.
     """
     columns: Columns = {
         "Cause": lambda each: titles.get(each.cause, each.cause),

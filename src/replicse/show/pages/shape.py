@@ -1,4 +1,4 @@
-"""The sheet on orders: rank correlation, best rows, signs."""
+"""The sheet of orders: rank correlation, best rows, signs."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -15,6 +15,9 @@ def shape_sheet(report: Report) -> Sheet:
     """Create a sheet with one line for each column of a table.
 
     Rows without a number are ignored.
+
+    Args:
+        report: The report of a study.
     """
     names = {item.item: item.row_names for item in report.items}
 
@@ -24,7 +27,7 @@ def shape_sheet(report: Report) -> Sheet:
     def best(shape: ColumnShape, sides: BestRow) -> str:
         ours = sides.ours
         text = labels(shape, ours) if len(ours) <= MOST_TIED else f"{len(ours)} rows tied"
-        return text + (" (kept)" if sides.kept else "")
+        return f"{text} (kept)" if sides.kept else text
 
     columns: Columns = {
         "Item": attrgetter("item"),
