@@ -12,7 +12,7 @@ from replicse.files import link, read_text, write_text
 from replicse.judge.report.methods import Methods
 from replicse.judge.report.report_types import Report
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
-from replicse.show.content.contents import Document, Surroundings, make_document
+from replicse.show.content.contents import Document, Surroundings, Waterfall, make_document
 from replicse.show.content.texts import paragraphs
 from replicse.show.formats import html, latex, markdown
 from replicse.show.pages.adjudication import adjudication_page
@@ -48,7 +48,9 @@ def whole_document(report: Report, around: Surroundings) -> Document:
         audit_page(report),
         causes_page(report),
     )
-    picture = seconds_picture(report.seconds) if report.seconds else ""
+    picture: str | Waterfall = ""
+    if report.seconds:
+        picture = seconds_picture(report.seconds)
     pages = list(filter(None, candidates))
     headlines = list(record_headlines(report)) if report.record else findings(report)
     return make_document(report, pages, headlines, around, picture)
@@ -137,11 +139,12 @@ def write_page(out: Path, report: Report, drawing: Path | None) -> None:
         BadInput: If the figure is truncated.
     """
     (item,) = report.items
+    pictures = {item.item: ""}
     if drawing:
         _check_drawing(item.item, drawing)
+        pictures[item.item] = html.data_address(drawing)
     document = make_document(report)
     (section,) = document.sections
-    pictures = {item.item: html.data_address(drawing) if drawing else ""}
     write_text(out, html.paper(document, section, pictures, alone=True))
     write_text(out.with_suffix(".tex"), latex.table_alone(section.entries[0]))
 

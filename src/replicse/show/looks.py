@@ -1,4 +1,4 @@
-"""Styles of figures: the colour and marker of each method, panels, legends."""
+"""Styles of figures: colours and markers of methods, panels, legends."""
 
 import re
 import textwrap

@@ -57,7 +57,9 @@ def trajectory(records: "DataFrame") -> "Figure":
                 _path(axes, path, looks[method], steps)
                 means[axes][method] = path, steps
                 paths.append((path, steps))
-    keyed = looks if len(panels) > 1 and len(looks) > MOST_NAMES else {}
+    keyed: Mapping[str, Any] = {}
+    if len(panels) > 1 and len(looks) > MOST_NAMES:
+        keyed = looks
     _put_key(figure, records, paths, keyed)
     figure.draw_without_rendering()
     for axes, own in means.items():
@@ -164,16 +166,21 @@ def _panels_by_source(records: "DataFrame", beside: bool) -> "tuple[Figure, list
     shared = True
     for name in PLANE:
         shared = shared and fill_one_axis([part[name].to_numpy() for _, part in parts])
-    heights = (1.0, 1.8) if narrow else (0.7, 2.0)
+    heights, ticks = (0.7, 2.0), TICKS
+    if narrow:
+        heights, ticks = (1.0, 1.8), 2 + 2 * shared
     figure, grid, columns = panel_grid(len(parts), 1 + narrow, heights, sharex=shared, sharey=shared)
     for place, (axes, (source, _)) in enumerate(zip(grid, parts, strict=True)):
         leftmost, lowest = not place % columns, place + columns >= len(parts)
-        title = source if source in SOURCES else f"reproduced: {source[0].lower()}{source[1:]}"
-        axes.set_title(textwrap.fill(title, NARROW_TITLE) if len(parts) > 1 else "")
+        title = source
+        if source not in SOURCES:
+            title = f"reproduced: {source[0].lower()}{source[1:]}"
+        if len(parts) > 1:
+            axes.set_title(textwrap.fill(title, NARROW_TITLE))
         axes.set(xlabel=LABELS[shared] * lowest, ylabel="alignment (lower is better)" * leftmost)
         axes.margins(0.12, 0.09)
         axes.tick_params(labelbottom=lowest or not shared, labelleft=leftmost or not shared)
-        axes.locator_params(axis="x", nbins=2 + 2 * shared if narrow else TICKS)
+        axes.locator_params(axis="x", nbins=ticks)
         axes.locator_params(axis="y", nbins=TICKS)
     return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=True)]
 
@@ -201,7 +208,9 @@ def _put_key(figure: "Figure", records: "DataFrame", paths: Sequence[Path], keye
     ends: dict[str, Any] = {"color": QUIET, "linestyle": "", "marker": "o"}
     first = handle(label="first checkpoint", markerfacecolor="white", markersize=5, **ends)
     chosen = handle(label="to the selected checkpoint", color=QUIET, **CHOSEN)
-    handles = [handle(label=method, **look) for method, look in keyed.items()]
+    handles = []
+    for method, look in keyed.items():
+        handles.append(handle(label=method, **look))
     if any(len(path) > 1 for path, _ in paths):
         handles.append(first)
     handles.append(handle(label="selected checkpoint", markeredgecolor=INK, markersize=5.5, **ends))
@@ -256,7 +265,7 @@ def _put_labels(
         for *_, each in labels:
             distance = 1.5 if each is own else 5
             drawn.append(_boxes(each, distance * pixel))
-        first, dark = tuple(to_data.transform(places[0])), tuple(0.6 * part for part in to_rgb(colour))
+        first, dark = tuple(to_data.transform(places[0])), tuple(0.6 * np.array(to_rgb(colour)))
         label = axes.annotate(text, first, (0, 0), textcoords="offset points", fontsize=SMALL, color=dark)
         label.set(in_layout=False, path_effects=[withStroke(linewidth=1.5, foreground="white")], zorder=5)
         # Measure the label once, because it takes a millisecond and the size is the same at every position.

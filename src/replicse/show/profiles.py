@@ -36,16 +36,19 @@ def profile(records: "DataFrame") -> "Figure":
     for axes, (group, part) in zip(grid, parts, strict=True):
         joined = part["row"].str.fullmatch(r"(\S+ ?= ?)?[-+−]?\d*\.?\d+(e-?\d+)?%?")
         for source, colour, _, fill in LOOKS:
-            style: dict[str, Any] = {"color": colour, "linestyle": "-" if fill else (0, (4, 2)), "zorder": 2}
-            axes.plot(part.index, part[source].where(joined), **style)
+            dashes: Any = "-" if fill else (0, (4, 2))
+            values = part[source].where(joined)
+            axes.plot(part.index, values, color=colour, linestyle=dashes, zorder=2)
         _beside(axes, part, upright=True)
         name = _shared_name(part)
         wrap = textwrap.TextWrapper(TICKS // len(part), break_long_words=False).fill
         axes.set_xticks(part.index, part["row"].str.removeprefix(name).map(wrap))
         axes.set_xlabel(name.rstrip(" ="))
         axes.set_title(group)
-        scale = "" if shared else "\non its own scale"
-        axes.set(ylabel=records["metric"].iloc[0] + scale)
+        label = records["metric"].iloc[0]
+        if not shared:
+            label += "\non its own scale"
+        axes.set(ylabel=label)
         axes.margins(x=0.06)
     _legend(figure, records)
     return figure
@@ -113,7 +116,9 @@ ONE_MORE: dict[str, Any] = {"color": COLOURS[0], "linewidth": 4, "alpha": 0.25}
 
 def _panels(records: "DataFrame") -> "list[tuple[str, DataFrame]]":
     """Return pairs of group and records; without groups, one pair."""
-    return list(records.groupby("group", sort=False)) if "group" in records else [("", records)]
+    if "group" in records:
+        return list(records.groupby("group", sort=False))
+    return [("", records)]
 
 
 def _beside(axes: "Axes", records: "DataFrame", upright: bool) -> None:

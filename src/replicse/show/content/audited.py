@@ -54,7 +54,9 @@ def audit_text(rows: Rows, width: int = WIDTH) -> str:
             place = f"{row.place} ({row.rule})"
             lines += textwrap.wrap(place, width, initial_indent="  ", subsequent_indent="    ")
             # `follows` may already contain the numbers of `against`.
-            against = "" if all(each in row.follows for each in row.against) else few(row.against)
+            against = few(row.against)
+            if all(each in row.follows for each in row.against):
+                against = ""
             texts = (row.printed, against, row.follows, row.certainty, row.note)
             details = []
             for name, text in zip(DETAILS, texts, strict=True):

@@ -40,41 +40,56 @@ def facts(
         Pairs of name and value, without empty values. If the table is not comparable, only the caption mentions it.
     """
     printed = cell.reported
-    by_seed = _by_seed(cell)
     source = printed.source if printed and printed.source else item.place
-    shows_verdict = shown.word == cell.verdict
-    reason = cell.reason if shows_verdict else cell.failure
-    facts = {
-        "verdict": shown.word,
-        "because": reason if shown.word else "",
-        "or": cell.best_of_ten if shows_verdict else "",
-        "reported": f"{shown.reported} ({source})" if shown.reported and source else shown.reported,
-        "printed as": _statistic(printed) if printed and shown.reported else "",
-    }
+    facts = {"verdict": shown.word}
+    if shown.word and shown.word == cell.verdict:
+        facts |= {"because": cell.reason, "or": cell.best_of_ten}
+    elif shown.word:
+        facts["because"] = cell.failure
+    if shown.reported:
+        facts["reported"] = f"{shown.reported} ({source})" if source else shown.reported
+        facts["printed as"] = _statistic(printed)
     if shown.verdict != QUOTED:
-        runs = tuple(dict.fromkeys(entry.run for entry in cell.values if entry.run))
-        facts |= {
-            "reproduced": "" if cell.reproduced is None else f"{cell.reproduced:.6g}",
-            "ours is": "" if column.statistic == "mean" else over_seeds(column.statistic),
-            "95% prediction interval": _between(cell.low, cell.high, ".6g"),
-            **({effect[0]: effect[1]} if effect else {}),
-            "over pairs": _between(cell.pairs_low, cell.pairs_high, ".2f"),
-            "spread": "borrowed from a publication" if cell.borrowed else "",
-            "seeds": "" if by_seed else str(cell.n_seeds),
-            "by seed": by_seed,
-            "precision": cell.precision,
-            "mixed": cell.mixture,
-            "protocol": "" if cell.protocol == AS_DESCRIBED else cell.protocol,
-            **({"runs": _some(runs)} if runs else {"encoders": _some(cell.encoders)}),
-            "why": why_command(item, cell),
-        }
+        facts |= _facts_of_ours(item, column, cell, effect)
     return tuple((name, value) for name, value in facts.items() if value)
+
+
+def _facts_of_ours(
+    item: ItemResult, column: ColumnHead, cell: CellResult, effect: tuple[str, str] | None
+) -> dict[str, str]:
+    """Return the facts about the reproduced number of a cell."""
+    facts: dict[str, str] = {}
+    if cell.reproduced is not None:
+        facts["reproduced"] = f"{cell.reproduced:.6g}"
+    if column.statistic != "mean":
+        facts["ours is"] = over_seeds(column.statistic)
+    facts["95% prediction interval"] = _between(cell.low, cell.high, ".6g")
+    if effect:
+        facts[effect[0]] = effect[1]
+    facts["over pairs"] = _between(cell.pairs_low, cell.pairs_high, ".2f")
+    if cell.borrowed:
+        facts["spread"] = "borrowed from a publication"
+    by_seed = _by_seed(cell)
+    if not by_seed:
+        facts["seeds"] = str(cell.n_seeds)
+    facts |= {"by seed": by_seed, "precision": cell.precision, "mixed": cell.mixture}
+    if cell.protocol != AS_DESCRIBED:
+        facts["protocol"] = cell.protocol
+    runs = list(dict.fromkeys(entry.run for entry in cell.values if entry.run))
+    if runs:
+        facts["runs"] = _some(runs)
+    else:
+        facts["encoders"] = _some(cell.encoders)
+    facts["why"] = why_command(item, cell)
+    return facts
 
 
 def _some(names: Sequence[str]) -> str:
     """Join the first names and count the others."""
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    text = ", ".join(names[:NAMED])
+    if len(names) > NAMED:
+        text += f" and {len(names) - NAMED} more"
+    return text
 
 
 def run_command(item: ItemResult) -> str:
@@ -93,11 +108,13 @@ def why_command(item: ItemResult, cell: CellResult) -> str:
     return f"replicse why {shlex.quote(item.name_of(item.id_of(cell)))} {study}"
 
 
-def _statistic(printed: Reported) -> str:
+def _statistic(printed: Reported | None) -> str:
     """Describe a published statistic, such as `mean of 50 runs, sd 0.84`.
 
     Return "" for a single run without a spread.
     """
+    if printed is None:
+        return ""
     name = STATISTICS.get(printed.statistic, printed.statistic)
     if printed.q is not None:
         name = f"{printed.q:g}th {name}"
@@ -131,4 +148,6 @@ def _by_seed(cell: CellResult) -> str:
 
 
 def _between(low: float | None, high: float | None, how: str) -> str:
-    return "" if low is None or high is None else f"{low:{how}} to {high:{how}}"
+    if low is None or high is None:
+        return ""
+    return f"{low:{how}} to {high:{how}}"

@@ -73,7 +73,9 @@ class Shown:
     @property
     def word(self) -> str:
         """Return the verdict, or "" if the caption gives it."""
-        return "" if self.scale and self.verdict == NOT_COMPARABLE else self.verdict
+        if self.scale and self.verdict == NOT_COMPARABLE:
+            return ""
+        return self.verdict
 
     @property
     def symbol(self) -> str:
@@ -98,8 +100,9 @@ class Shown:
     @property
     def wide(self) -> tuple[str, ...]:
         """Return the details that each need a line in a stacked cell."""
-        wide = self.scale or self.spread.startswith("{")
-        return tuple(filter(None, (self.delta, self.spread))) if wide else ()
+        if self.scale or self.spread.startswith("{"):
+            return tuple(filter(None, (self.delta, self.spread)))
+        return ()
 
     @property
     def text(self) -> str:
@@ -131,13 +134,14 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
     rounding = rounding_of(printed, cell.reproduced or 0)
     if printed is None and unit_of(cell.metric_path) == "count":
         rounding = Rounding(0, commas=True)
-    delta = ""
+    reproduced, delta = cell.text, ""
+    if cell.reproduced is not None:
+        reproduced = rounded(cell.reproduced, rounding)
     if cell.delta is not None:
-        unit = f" {scale}" if scale else ""
-        delta = f"({signed(cell.delta, rounding)}{unit})"
+        delta = f"({_joined(signed(cell.delta, rounding), scale)})"
     return Shown(
         reported=reported,
-        reproduced=cell.text if cell.reproduced is None else rounded(cell.reproduced, rounding),
+        reproduced=reproduced,
         spread=_spread(cell, rounding),
         delta=delta,
         verdict=cell.shown_verdict(not scale),

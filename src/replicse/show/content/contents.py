@@ -184,7 +184,9 @@ class Surroundings:
     def findings(self) -> str:
         """Return the section Findings of `about` without the heading, or ""."""
         section = FINDINGS.search(self.about)
-        return section[1].strip() if section else ""
+        if section is None:
+            return ""
+        return section[1].strip()
 
     @property
     def others(self) -> str:
@@ -276,15 +278,18 @@ def make_document(
         own = [item for item in items if item.paper == key]
         if own:
             sections.append(_section(key, about, own, _notes(pages, key)))
-    title = f"{TITLE}: {(items[0].kept if items else '') or study['scale']}"
+    name, caveat = study["scale"], ""
+    if items:
+        name, caveat = items[0].kept or name, items[0].caveat
+    title = f"{TITLE}: {name}"
     if study.get("incomplete"):
         title += ", incomplete"
     # The logs of a committed study are in the folder of the scale.
     paths = Paths(study["scale"])
     reading = paragraphs("reading")
-    log, record = f"{paths.logs}/train/RUN.log", paths.run("RUN", PROVENANCE)
+    log, record, whose = f"{paths.logs}/train/RUN.log", paths.run("RUN", PROVENANCE), "ours"
     if report.record:
-        log = record = ""
+        log, record, whose = "", "", "others"
         reading = (*paragraphs("record_cells"), *reading)
     return Document(
         scale=study["scale"],
@@ -296,7 +301,7 @@ def make_document(
         sections=tuple(sections),
         pages=tuple(pages),
         provenance=provenance_sheets(report),
-        caveat=items[0].caveat if items else "",
+        caveat=caveat,
         made_from=made_from(report),
         title=title,
         subtitle=study.get("title", ""),
@@ -307,7 +312,7 @@ def make_document(
         reading=reading,
         log=log,
         record=record,
-        whose="others" if report.record else "ours",
+        whose=whose,
     )
 
 
@@ -322,7 +327,9 @@ def _notes(pages: Iterable[Page], paper: str) -> tuple[str, ...]:
 def _default_picture(study: Mapping[str, Any]) -> str:
     if study.get("comparable"):
         return "deltas"
-    return "effects" if study.get("judges_orders") else ""
+    if study.get("judges_orders"):
+        return "effects"
+    return ""
 
 
 def printed_of(items: Iterable[ItemResult]) -> str:
@@ -352,8 +359,10 @@ def coverage(about: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
         group = [item for item in items if item.kind == kind]
         if group:
             parts.append(f"{kind}s {printed_of(group)}")
-    apart = f" ({', '.join(parts)})" if len(parts) > 1 else ""
-    return f"{printed_of(items)} cells have a printed number{apart}. {about.get('coverage', '')}".strip()
+    text = f"{printed_of(items)} cells have a printed number"
+    if len(parts) > 1:
+        text += f" ({', '.join(parts)})"
+    return f"{text}. {about.get('coverage', '')}".strip()
 
 
 def _section(

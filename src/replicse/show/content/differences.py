@@ -21,22 +21,24 @@ def difference_notes(item: JudgedItem) -> list[str]:
     notes = []
     for column, effects in columns.items():
         same_pairs = len({effect.backbones for effect in effects}) == 1
-        how = f" ({effects[0].over}, 95% interval)" if same_pairs else " (95% interval)"
+        how = f"{effects[0].over}, 95% interval" if same_pairs else "95% interval"
         listed = "; ".join(_difference(effect, with_pairs=not same_pairs) for effect in effects)
-        notes.append(f"{column}, difference to {effects[0].base}{how}: {listed}.")
+        notes.append(f"{column}, difference to {effects[0].base} ({how}): {listed}.")
     return notes
 
 
 def _difference(effect: Effect, with_pairs: bool) -> str:
-    over = f", {effect.over}" if with_pairs else ""
-    return f"{effect.row} {effect_text(effect.ours)}{p_text(effect.p)}{over}"
+    text = f"{effect.row} {effect_text(effect.ours)}{p_text(effect.p)}"
+    return f"{text}, {effect.over}" if with_pairs else text
 
 
 def p_text(p: float | None) -> str:
     """Format a p-value, such as `, p 0.012`; return "" for None."""
     if p is None:
         return ""
-    return ", p < 0.001" if p < 0.001 else f", p {p:.2g}"
+    if p < 0.001:
+        return ", p < 0.001"
+    return f", p {p:.2g}"
 
 
 def write_differences(item: JudgedItem, file: Path) -> None:

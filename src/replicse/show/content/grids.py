@@ -3,8 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from operator import attrgetter
 from typing import Literal
 
 from replicse.judge.verdicts.table import RowHead
@@ -67,12 +65,13 @@ class Column:
         Returns:
             The longest text, or "" if no cell has the part.
         """
-        shown = [cell.shown for cell in self.cells]
-        if part == "wide":
-            return max(chain.from_iterable(each.wide for each in shown), key=len, default="")
-        if stacked and part in ("delta", "spread"):
-            shown = [each for each in shown if not each.wide]
-        return max(map(attrgetter(part), shown), key=len, default="")
+        texts: list[str] = []
+        for cell in self.cells:
+            if part == "wide":
+                texts += cell.shown.wide
+            elif not (stacked and cell.shown.wide and part in ("delta", "spread")):
+                texts.append(getattr(cell.shown, part))
+        return max(texts, key=len, default="")
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,9 @@ class GridLine:
         """Return the name of the row, with the protocol if it differs."""
         if self.protocol == AS_DESCRIBED:
             return self.row.label
-        return self.protocol if self.indent else f"{self.row.label} ({self.protocol})"
+        if self.indent:
+            return self.protocol
+        return f"{self.row.label} ({self.protocol})"
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def with_numbers(grid: Grid) -> Grid:
             rows.add(line.row.id)
     if not rows:
         return grid
-    kept = [place for place, line in enumerate(grid.lines) if line.row.id in rows]
+    places = [place for place, line in enumerate(grid.lines) if line.row.id in rows]
     body: list[GridLine | Heading] = []
     # Iterate in reverse, because a heading is kept if a row below it is kept.
     for entry in reversed(grid.body):
@@ -169,7 +170,7 @@ def with_numbers(grid: Grid) -> Grid:
             body += [entry] * (entry.row.id in rows)
         elif body and isinstance(body[-1], GridLine):
             body.append(entry)
-    return replace(grid, columns=_select_lines(grid, kept), body=tuple(reversed(body)))
+    return replace(grid, columns=_select_lines(grid, places), body=tuple(reversed(body)))
 
 
 def own_rows_first(grid: Grid) -> Grid:
@@ -195,7 +196,9 @@ def _select_lines(grid: Grid, places: Sequence[int]) -> tuple[Column, ...]:
 
 
 def _is_own(entry: GridLine | Heading) -> bool:
-    return entry.text == OWN if isinstance(entry, Heading) else entry.row.group == OWN
+    if isinstance(entry, Heading):
+        return entry.text == OWN
+    return entry.row.group == OWN
 
 
 def _has_number(grid: Grid, line: int) -> bool:
@@ -216,5 +219,7 @@ def panels(grid: Grid, most: int) -> list[Grid]:
     labels = [column for column in grid.columns if column.kind == "label"]
     count = max(1, math.ceil(len(results) / max(1, most)))
     size = max(1, math.ceil(len(results) / count))
-    starts = range(0, max(1, len(results)), size)
-    return [replace(grid, columns=(*labels, *results[start : start + size])) for start in starts]
+    parts = []
+    for start in range(0, max(1, len(results)), size):
+        parts.append(replace(grid, columns=(*labels, *results[start : start + size])))
+    return parts

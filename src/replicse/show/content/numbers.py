@@ -30,7 +30,9 @@ def tick(value: int) -> str:
 
 def printed_difference(printed: float | None) -> str:
     """Format a published difference with a sign; return "" for None."""
-    return "" if printed is None else number(printed, "+,.10g")
+    if printed is None:
+        return ""
+    return number(printed, "+,.10g")
 
 
 def effect_text(effect: Paired, each: Callable[[float], str] = plus_minus) -> str:
@@ -72,7 +74,9 @@ def rounding_of(printed: PrintedNumber | None, value: float = 0.0) -> Rounding:
     shown = printed
     if shown is None and 0 < abs(value) < 10**-DECIMALS:
         shown = parse_number(format(value, ".2g"))
-    return shown.rounding if shown else Rounding(DECIMALS)
+    if shown is None:
+        return Rounding(DECIMALS)
+    return shown.rounding
 
 
 def finest_rounding(printed: Iterable[str]) -> Rounding:
@@ -95,7 +99,8 @@ def rounded(value: float, rounding: Rounding) -> str:
     """
     scaled = value / rounding.factor
     kind = "e" if rounding.scientific else "f"
-    text = number(scaled, f"{',' if rounding.commas else ''}.{rounding.decimals}{kind}")
+    commas = "," if rounding.commas else ""
+    text = number(scaled, f"{commas}.{rounding.decimals}{kind}")
     if any(digit in DIGITS for digit in text.partition("e")[0]):
         return text + rounding.unit
     if rounding.unit and value:
@@ -106,7 +111,9 @@ def rounded(value: float, rounding: Rounding) -> str:
 def signed(value: float, rounding: Rounding) -> str:
     """Format a difference with a sign, unless it is rounded to zero."""
     text = rounded(value, rounding)
-    return f"+{text}" if value > 0 and any(digit in DIGITS for digit in text) else text
+    if value > 0 and any(digit in DIGITS for digit in text):
+        return f"+{text}"
+    return text
 
 
 def half_width(low: float | None, high: float | None) -> float | None:

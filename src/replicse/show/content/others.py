@@ -27,7 +27,9 @@ def heads_of_others(item: JudgedItem, heads: Sequence[ColumnHead]) -> list[Colum
         if (head.id, head.metric) in measured or (head.id, "") in measured:
             found.append(head)
     averages = [head for head in found if head.average]
-    return averages or (found if len(heads) <= WRITTEN_OUT else [])
+    if averages or len(heads) > WRITTEN_OUT:
+        return averages
+    return found
 
 
 def others_text(item: JudgedItem, line: GridLine, head: ColumnHead) -> str:
@@ -36,25 +38,33 @@ def others_text(item: JudgedItem, line: GridLine, head: ColumnHead) -> str:
     Return "" if the cell has no source.
     """
     results = item.others.get(str(item.id_at(line.row.id, head)), ())
-    if line.protocol == RELEASED:
-        results = tuple(each for each in results if each.released)
-    elif line.protocol != AS_DESCRIBED:
+    if line.protocol not in (AS_DESCRIBED, RELEASED):
         return ""
-    elif any(cell.row == line.row.id and cell.protocol == RELEASED for cell in item.cells):
-        results = tuple(each for each in results if not each.released)
+    # A row has a line for released checkpoints if a cell has this protocol.
+    if any(cell.row == line.row.id and cell.protocol == RELEASED for cell in item.cells):
+        is_released = line.protocol == RELEASED
+        results = tuple(each for each in results if each.released == is_released)
     if not results:
         return ""
-    more = len({each.source for each in results} - {results[0].source})
-    return source_text(results[0]) + (f" and {more} more" if more else "")
+    text = source_text(results[0])
+    more = len({each.source for each in results}) - 1
+    if more:
+        text += f" and {more} more"
+    return text
 
 
 def source_text(result: SourceResult) -> str:
     """Format the result of a source: `75.35 (sd 0.60, n 5), sdcse`."""
-    spread = f"sd {number(result.sd)}, " if result.sd is not None else ""
-    text = f"{number(result.mean)} ({spread}n {result.n})" if result.trained else number(result.mean)
-    kind = f" {RELEASED}," if result.released else ""
-    setting = "" if result.is_printed else ", another setting"
-    return f"{text},{kind} {result.source}{setting}"
+    parts = [number(result.mean)]
+    if result.trained:
+        spread = "" if result.sd is None else f"sd {number(result.sd)}, "
+        parts[0] += f" ({spread}n {result.n})"
+    if result.released:
+        parts.append(RELEASED)
+    parts.append(result.source)
+    if not result.is_printed:
+        parts.append("another setting")
+    return ", ".join(parts)
 
 
 def others_facts(item: JudgedItem, cell: CellId) -> tuple[tuple[str, str], ...]:

@@ -35,7 +35,9 @@ def contradicted(row: JudgedClaim, rows: Iterable[JudgedClaim]) -> list[str]:
     by_name = {other.claim: other for other in rows}
     lines = []
     for name in row.contradicts:
-        outcomes = both_say(by_name[name]) if name in by_name else "not in this study"
+        outcomes = "not in this study"
+        if name in by_name:
+            outcomes = both_say(by_name[name])
         lines.append(f"contradicts {name} ({outcomes})")
     return lines
 
@@ -59,4 +61,6 @@ def probability_text(probability: float | None) -> str:
 
 def marked(outcome: str) -> str:
     """Put the symbol before an outcome; return "" without an outcome."""
-    return f"{SYMBOLS[outcome]} {outcome}" if outcome else ""
+    if not outcome:
+        return ""
+    return f"{SYMBOLS[outcome]} {outcome}"

@@ -15,8 +15,8 @@ def made_from(report: Report) -> str:
     study = report.study
     if not study.get("commit"):
         return ""
-    changes = " with uncommitted changes" if study.get("dirty") else ""
-    return f"commit {study['commit'][:12]}{changes}"
+    text = f"commit {study['commit'][:12]}"
+    return f"{text} with uncommitted changes" if study.get("dirty") else text
 
 
 def study_facts(report: Report) -> tuple[tuple[str, str], ...]:
@@ -61,8 +61,12 @@ def _sheets(report: Report) -> Iterator[Sheet]:
 
 def _hash(entry: Mapping[str, Any]) -> str:
     """Return the first digits of a file's hash, or "not there" if missing."""
-    return "not there" if entry.get("missing") else entry["sha256"][:HASH]
+    if entry.get("missing"):
+        return "not there"
+    return entry["sha256"][:HASH]
 
 
 def _rows(entry: Mapping[str, Any]) -> str:
-    return "" if entry.get("rows") is None else f"{entry['rows']:,}"
+    if entry.get("rows") is None:
+        return ""
+    return f"{entry['rows']:,}"

@@ -53,7 +53,9 @@ def as_csv(records: Iterable[Mapping[str, Any]]) -> list[Record]:
 
 
 def _value_text(value: object) -> str:
-    return ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
+    if isinstance(value, tuple):
+        return ",".join(map(repr, value))
+    return repr(value)
 
 
 def _trajectory(item: ItemResult) -> Iterator[Record]:
@@ -70,12 +72,12 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
     for source in (*SOURCES, *item.variants.values()):
         for row in item.rows:
             for columns in steps.values():
-                if point := _measures(item, cells, source, row.id, columns):
+                if measures := _measures(item, cells, source, row.id, columns):
                     selected = "selected" if columns[0].step == -1 else ""
                     about = {"method": row.label, "step": columns[0].id, "selected": selected}
-                    for seed, place in (("", point), *point["by_seed"]):
-                        seen = {name: place[name] for name in PLANE}
-                        yield {**about, **seen, "source": source, "seed": seed}
+                    for seed, place in (("", measures), *measures["by_seed"]):
+                        point = {"alignment": place["alignment"], "uniformity": place["uniformity"]}
+                        yield {**about, **point, "source": source, "seed": seed}
 
 
 def _scatter(item: ItemResult) -> Iterator[Record]:
@@ -85,13 +87,19 @@ def _scatter(item: ItemResult) -> Iterator[Record]:
     for source in SOURCES:
         for row in item.rows:
             if point := _measures(item, cells, source, row.id, item.columns):
-                score = {"score": point.get(metric), "metric": metric}
-                seen = {name: point[name] for name in PLANE} | score
-                yield {"label": row.label, **seen, "source": source, "seeds": point["seeds"]}
+                yield {
+                    "label": row.label,
+                    "alignment": point["alignment"],
+                    "uniformity": point["uniformity"],
+                    "score": point.get(metric),
+                    "metric": metric,
+                    "source": source,
+                    "seeds": point["seeds"],
+                }
 
 
 def _first_score(item: ItemResult, cells: Cells) -> str:
-    """Return the metric of the first score that has a number; "" if there is no score."""
+    """Return the metric of the first score with a number, or ""."""
     scored = {name.column for (_, name), cell in cells.items() if {cell.printed, cell.reproduced} != {None}}
     for column in item.columns:
         if column.id in scored and _metric(column) not in PLANE:
@@ -117,7 +125,7 @@ def _measures(
     for metric, key in keys.items():
         if key in cells:
             there[metric] = cells[key]
-            values[metric] = there[metric].printed if is_reported else there[metric].reproduced
+            values[metric] = cells[key].printed if is_reported else cells[key].reproduced
     if any(values.get(name) is None for name in PLANE):
         return {}
     if is_reported:
@@ -145,8 +153,11 @@ def _profile(item: ItemResult) -> Iterator[Record]:
 
     A table uses the first column. Bars have a panel for each column, a profile has a panel for each group of rows.
     """
-    cells, panels = _cells(item), item.figure == "bars" and item.kind == "figure"
-    for column in item.columns if panels else item.columns[:1]:
+    cells, columns = _cells(item), item.columns[:1]
+    panels = item.figure == "bars" and item.kind == "figure"
+    if panels:
+        columns = item.columns
+    for column in columns:
         metric = _metric(column)
         axis = column.label
         if metric.lower() not in ("", column.label.lower()):

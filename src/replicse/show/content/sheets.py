@@ -42,10 +42,12 @@ class Sheet:
         entries = list(entries)
         kept = {}
         for heading, text in columns.items():
-            texts = [text(entry) for entry in entries]
+            texts = list(map(text, entries))
             if any(texts) or not entries:
                 kept[heading] = texts
-        rows = zip(*kept.values(), strict=True) if kept else [()] * len(entries)
+        rows: list[tuple[str, ...]] = [()] * len(entries)
+        if kept:
+            rows = list(zip(*kept.values(), strict=True))
         return cls(title, tuple(kept), tuple(rows), note)
 
     def __post_init__(self) -> None:
@@ -83,24 +85,29 @@ def counts_sheet(papers: Mapping[str, Sequence[JudgedItem]]) -> Sheet:
     """
     counts = {name: verdict_counts(items) for name, items in papers.items()}
     counts["all"] = sum(counts.values(), Counter())
-    names = [name for name in SYMBOLS if counts["all"][name]]
-    header = ("Paper", *(f"{SYMBOLS[name]} {name}" for name in names), "cells")
+    names, headings = [], []
+    for name, symbol in SYMBOLS.items():
+        if counts["all"][name]:
+            names.append(name)
+            headings.append(f"{symbol} {name}")
     rows = []
     for paper, count in counts.items():
         numbers = [str(count[name]) for name in names]
         rows.append((paper, *numbers, str(count.total())))
-    return Sheet("Cells by verdict", header, tuple(rows) if names else ())
+    if not names:
+        rows = []
+    return Sheet("Cells by verdict", ("Paper", *headings, "cells"), tuple(rows))
 
 
 def legend() -> Sheet:
     """Create a sheet with the meaning of each symbol."""
-    rows = [(symbol, name, MEANINGS[name]) for name, symbol in SYMBOLS.items()]
-    star = (
-        "*",
-        "borrowed spread",
-        "The interval rests on a published spread, pooled with that of our seeds.",
+    rows = []
+    for name, symbol in SYMBOLS.items():
+        rows.append((symbol, name, MEANINGS[name]))
+    rows.append(
+        ("*", "borrowed spread", "The interval rests on a published spread, pooled with that of our seeds.")
     )
-    return Sheet("Symbols", ("", "Verdict", "Meaning"), (*rows, star))
+    return Sheet("Symbols", ("", "Verdict", "Meaning"), tuple(rows))
 
 
 def _is_number(text: str) -> bool:

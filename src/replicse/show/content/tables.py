@@ -40,7 +40,7 @@ def grid_of(item: JudgedItem) -> Grid:
     lines = [entry for entry in body if isinstance(entry, GridLine)]
     measured_by_others = heads_of_others(item, heads)
     # A column that is added here appears in every format.
-    columns = [Column("", "label", tuple(_label(line, notes) for line in lines))]
+    columns = [_label_column(lines, notes)]
     for head in heads:
         cells = [results.get(item.id_at(line.row.id, head, line.protocol)) for line in lines]
         best = _best(item, head, filter(None, cells))
@@ -52,13 +52,16 @@ def grid_of(item: JudgedItem) -> Grid:
         if head in measured_by_others:
             columns.append(_column_of_others(item, head, lines))
     seeds = max((cell.n_seeds for cell in item.cells), default=0)
-    setting = f"{several(seeds, 'seed')} at {item.standing}" if seeds else item.standing
-    return Grid(tuple(columns), tuple(body), tuple(notes.values()), f"{item.item} · {setting}")
+    caption = f"{item.item} · {item.standing}"
+    if seeds:
+        caption = f"{item.item} · {several(seeds, 'seed')} at {item.standing}"
+    return Grid(tuple(columns), tuple(body), tuple(notes.values()), caption)
 
 
 def _column_of_others(item: JudgedItem, head: ColumnHead, lines: Sequence[GridLine]) -> Column:
-    texts = [others_text(item, line, head) for line in lines]
-    cells = [GridCell(Shown(reproduced=text)) for text in texts]
+    cells = []
+    for line in lines:
+        cells.append(GridCell(Shown(reproduced=others_text(item, line, head))))
     return Column(OTHERS, "prose", tuple(cells), head.id, head.average, others=True)
 
 
@@ -69,13 +72,21 @@ def folded(grid: Grid) -> tuple[Grid, Grid | None]:
         The grid without these columns, and a grid with the labels and these columns. If no column or every column has a
         reproduced number, the grid is not split and the second value is None.
     """
-    ours = [column for column in grid.results if not column.others]
-    empty = [column for column in ours if not _has_number(column)]
-    if not empty or len(empty) == len(ours):
+    ours, empty = 0, []
+    for column in grid.results:
+        if not column.others:
+            ours += 1
+            if not _has_number(column):
+                empty.append(column)
+    if not empty or len(empty) == ours:
         return grid, None
-    labels = tuple(column for column in grid.columns if column.kind == "label")
-    kept = tuple(column for column in grid.columns if column not in empty)
-    return replace(grid, columns=kept), replace(grid, columns=(*labels, *empty))
+    labels, kept = [], []
+    for column in grid.columns:
+        if column.kind == "label":
+            labels.append(column)
+        if column not in empty:
+            kept.append(column)
+    return replace(grid, columns=tuple(kept)), replace(grid, columns=(*labels, *empty))
 
 
 def _has_number(column: Column) -> bool:
@@ -92,8 +103,9 @@ def folded_note(rest: Grid) -> str:
     for reason, count in counts.items():
         if reason not in ("", QUOTED):
             reasons.append(f"{several(count, 'cell')}: {reason}")
-    why = f" ({', '.join(reasons)})" if reasons else ""
-    return f"Columns without a number of ours: {names}{why}. Their printed numbers are in the CSV."
+    if reasons:
+        names += f" ({', '.join(reasons)})"
+    return f"Columns without a number of ours: {names}. Their printed numbers are in the CSV."
 
 
 def remarks(item: JudgedItem) -> tuple[str, ...]:
@@ -106,10 +118,13 @@ def remarks(item: JudgedItem) -> tuple[str, ...]:
         Sentences about outdated results, differences to the baseline row, the paper, statistics other than the mean,
         mixed machines, and measurements by others.
     """
-    statistics = {column.label: column.statistic for column in item.columns if column.statistic != "mean"}
     notes = [item.outdated] if item.outdated else []
     notes += difference_notes(item)
     notes += item.notes
+    statistics = {}
+    for column in item.columns:
+        if column.statistic != "mean":
+            statistics[column.label] = column.statistic
     for label, name in statistics.items():
         notes.append(f"{label}: ours is the {over_seeds(name)}.")
     if item.mixed:
@@ -119,16 +134,22 @@ def remarks(item: JudgedItem) -> tuple[str, ...]:
 
 
 def _heads(item: ItemResult) -> tuple[ColumnHead, ...]:
+    if item.figure != "trajectory":
+        return item.columns
     steps = [column.step for column in item.columns if column.step is not None]
-    if item.figure != "trajectory" or not steps:
+    if not steps:
         return item.columns
     return tuple(column for column in item.columns if column.step in (steps[0], -1, None))
 
 
 def _heading(item: ItemResult, column: ColumnHead) -> str:
     twice = sum(other.id == column.id for other in item.columns) > 1
-    label = f"{column.metric.rpartition('/')[2]}, {column.label}" if twice else column.label
-    return f"{label} ↓" if column.better == "lower" and not column.chosen else label
+    label = column.label
+    if twice:
+        label = f"{column.metric.rpartition('/')[2]}, {label}"
+    if column.better == "lower" and not column.chosen:
+        label += " ↓"
+    return label
 
 
 def _row_notes(item: ItemResult) -> dict[str, tuple[str, str]]:
@@ -146,13 +167,21 @@ def _row_notes(item: ItemResult) -> dict[str, tuple[str, str]]:
             parts.append(f"Shares its runs with {merged} at this scale.")
         if parts:
             texts[row.id] = " ".join(parts)
-    return {row: (_letter(place), text) for place, (row, text) in enumerate(texts.items())}
+    notes = {}
+    for place, (row_id, text) in enumerate(texts.items()):
+        notes[row_id] = _letter(place), text
+    return notes
 
 
-def _label(line: GridLine, notes: Mapping[str, tuple[str, str]]) -> GridCell:
-    """Return the label of a line; the first line of a row has the mark."""
-    mark, _ = notes.get(line.row.id, ("", ""))
-    return GridCell(Shown(line.label), indent=line.indent, mark="" if line.indent else mark)
+def _label_column(lines: Iterable[GridLine], notes: Mapping[str, tuple[str, str]]) -> Column:
+    """Return the column of labels; the first line of a row has the mark."""
+    cells = []
+    for line in lines:
+        mark = ""
+        if line.row.id in notes and not line.indent:
+            mark, _ = notes[line.row.id]
+        cells.append(GridCell(Shown(line.label), indent=line.indent, mark=mark))
+    return Column("", "label", tuple(cells))
 
 
 def _letter(place: int) -> str:
@@ -169,8 +198,10 @@ def _body(
 
     A row has a line for each protocol with a cell; a row without cells has one line.
     """
-    protocols = dict.fromkeys([AS_DESCRIBED, *(cell.protocol for cell in item.cells)])
-    shown = [name for name in protocols if name not in item.variants]
+    shown = []
+    for name in dict.fromkeys([AS_DESCRIBED, *(cell.protocol for cell in item.cells)]):
+        if name not in item.variants:
+            shown.append(name)
     body: list[GridLine | Heading] = []
     group = ""
     for row in item.rows:
@@ -184,7 +215,8 @@ def _body(
                 with_cells.append(name)
         first, *further = with_cells or [AS_DESCRIBED]
         body.append(GridLine(row, first, rule=ends_group))
-        body += [GridLine(row, name, indent=True) for name in further]
+        for name in further:
+            body.append(GridLine(row, name, indent=True))
     return body
 
 
@@ -224,13 +256,16 @@ def _best(item: ItemResult, head: ColumnHead, cells: Iterable[CellResult]) -> di
     cells = list(cells)
     if item.baseline and all(cell.printed is None for cell in cells):
         return {}
-    extreme = max if head.better == "higher" else min
     sides: dict[Part, list[float]] = {"reported": [], "reproduced": []}
     for cell in cells:
         for part, number in _numbers(cell).items():
             if number is not None:
                 sides[part].append(number)
-    return {part: extreme(numbers) for part, numbers in sides.items() if len(set(numbers)) > 1}
+    best = {}
+    for part, numbers in sides.items():
+        if len(set(numbers)) > 1:
+            best[part] = max(numbers) if head.better == "higher" else min(numbers)
+    return best
 
 
 def _effects(item: JudgedItem) -> dict[CellId, tuple[str, str]]:

@@ -95,7 +95,9 @@ def _picture(report: Document) -> str:
         return waterfall_svg(report.picture)
     if report.picture == "effects":
         return effects_svg(report) or slopes_svg(report)
-    return deltas_svg(report) if report.picture else ""
+    if report.picture == "deltas":
+        return deltas_svg(report)
+    return ""
 
 
 def addresses(report: Document) -> dict[str, str]:
@@ -114,16 +116,20 @@ def addresses(report: Document) -> dict[str, str]:
             shown = set(_cell_addresses(entry))
             for name in map(entry.item.name_of, entry.item.by_id):
                 address = cell_address(name)
-                links[name] = f"{section.page}#{address}" if address in shown else links[entry.item.item]
+                if address not in shown:
+                    address = entry.anchor
+                links[name] = f"{section.page}#{address}"
     return links
 
 
 def _cell_addresses(entry: ItemEntry) -> Iterator[str]:
-    for grid in (entry.grid, entry.rest):
-        for column in grid.results if grid else ():
-            for cell in column.cells:
-                if cell.address:
-                    yield cell.address
+    columns = entry.grid.results
+    if entry.rest:
+        columns += entry.rest.results
+    for column in columns:
+        for cell in column.cells:
+            if cell.address:
+                yield cell.address
 
 
 def search_index(report: Document) -> list[tuple[Any, ...]]:
@@ -148,8 +154,9 @@ def search_index(report: Document) -> list[tuple[Any, ...]]:
             )
             index += _indexed_rows(section, entry)
     for page in report.pages:
-        for sheet in (*page.sheets, *page.further) if page.lines else ():
-            index += [(f"{page.title}: {row[0]}", _page_address(page)) for row in sheet.rows]
+        if page.lines:
+            for sheet in (*page.sheets, *page.further):
+                index += [(f"{page.title}: {row[0]}", _page_address(page)) for row in sheet.rows]
     return index
 
 

@@ -51,13 +51,23 @@ def grid(table: Grid, title: str = "") -> str:
         LaTeX that requires `macros`.
     """
     caption = rf"\itemcaption{{{latex_text(': '.join(filter(None, (title, table.caption))))}}}" + "\n"
-    room = ROOM - sum(_column_width(column, table) for column in table.columns if column.kind == "label")
-    widths = [_column_width(column, table) for column in table.results]
-    fitting = len(widths) if sum(widths) <= room else int(room // max(widths))
-    cut = panels(table, max(1, fitting))
-    notes = [rf"\textsuperscript{{{mark}}}~{latex_inline(text)}\par" for mark, text in table.footnotes]
-    footer = [r"{\footnotesize\noindent", *notes, "}", ""] if notes else []
-    return caption + "\\medskip\n".join(_panel(panel) for panel in cut) + "\n".join(footer)
+    room, widths = ROOM, []
+    for column in table.columns:
+        width = _column_width(column, table)
+        if column.kind == "label":
+            room -= width
+        else:
+            widths.append(width)
+    fitting = len(widths)
+    if sum(widths) > room:
+        fitting = int(room // max(widths))
+    text = caption + "\\medskip\n".join(map(_panel, panels(table, max(1, fitting))))
+    if table.footnotes:
+        text += "{\\footnotesize\\noindent\n"
+        for mark, note in table.footnotes:
+            text += rf"\textsuperscript{{{mark}}}~{latex_inline(note)}\par" + "\n"
+        text += "}\n"
+    return text
 
 
 def sheet(table: Sheet) -> str:
@@ -71,15 +81,17 @@ def sheet(table: Sheet) -> str:
     wraps = any(width is not None for width in widths)
     rows = []
     for place, row in enumerate(table.rows):
-        line = " & ".join(map(_breakable_text, row)) + r" \\"
         # A row continues the row above if the first cell is empty.
         starts_entry = wraps and place > 0 and row[0]
-        rows.append(f"\\rowrule\n{line}" if starts_entry else line)
+        rule = "\\rowrule\n" if starts_entry else ""
+        rows.append(rule + " & ".join(map(_breakable_text, row)) + r" \\")
     header = " & ".join(map(latex_text, table.header)) + r" \\"
     kinds = []
     for place, width in enumerate(widths):
-        natural = "r" if place in table.numeric else "l"
-        kinds.append(natural if width is None else RAGGED.format(more="", width=width))
+        if width is not None:
+            kinds.append(RAGGED.format(more="", width=width))
+        else:
+            kinds.append("r" if place in table.numeric else "l")
     lines = sum(max(map(_lines, row, widths)) for row in table.rows)
     note = ""
     if table.note:
@@ -150,7 +162,9 @@ def _widest(texts: Iterable[str]) -> float:
 
 def _lines(text: str, width: float | None) -> int:
     """Estimate the number of lines of a text; `width` None does not wrap."""
-    return 1 if width is None else math.ceil(CHARACTER * len(text) / (0.92 * width))
+    if width is None:
+        return 1
+    return math.ceil(CHARACTER * len(text) / (0.92 * width))
 
 
 def _column_width(column: Column, table: Grid) -> float:
@@ -172,7 +186,8 @@ def _column_width(column: Column, table: Grid) -> float:
 def _panel(table: Grid) -> str:
     kind = "c" if table.stacked else "l"
     header = " & ".join(_stack(column.heading, kind) for column in table.columns) + r" \\"
-    tall = any(_height(cells, table.stacked) > 1 for _, cells in table.rows)
+    heights = [_height(cells, table.stacked) for _, cells in table.rows]
+    tall = max(heights, default=0) > 1
     rows: list[str] = []
     above = None
     for entry, cells in table.rows:
@@ -188,15 +203,15 @@ def _panel(table: Grid) -> str:
             rows.append(" & ".join(row) + r" \\")
         above = entry
     kinds = [_kind(column, table.stacked) for column in table.columns]
-    height = sum(_height(cells, table.stacked) for _, cells in table.rows)
-    return _environment("".join(kinds), [r"\toprule", header], rows, height)
+    return _environment("".join(kinds), [r"\toprule", header], rows, sum(heights))
 
 
 def _kind(column: Column, stacked: bool) -> str:
     """Return the LaTeX column type of a column."""
     if column.kind == "label":
-        wraps = _widest([column.longest("text")]) > LABEL
-        return RAGGED.format(more=r"\hangindent=1em", width=LABEL) if wraps else "l"
+        if _widest([column.longest("text")]) <= LABEL:
+            return "l"
+        return RAGGED.format(more=r"\hangindent=1em", width=LABEL)
     if column.kind == "prose":
         return RAGGED.format(more="", width=PROSE)
     alignment = "c" if stacked else "l"
@@ -248,12 +263,14 @@ def _stack(text: str, kind: str) -> str:
 
 
 def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
-    shown = cell.shown
-    if column.kind == "label":
-        mark = rf"\textsuperscript{{{cell.mark}}}" if cell.mark else ""
-        indent = r"\quad " if cell.indent else ""
-        return f"{indent}{latex_text(shown.text)}{mark}"
-    return latex_text(shown.text) if column.kind == "prose" else _result(shown, stacked)
+    if column.kind == "result":
+        return _result(cell.shown, stacked)
+    text = latex_text(cell.shown.text)
+    if cell.indent:
+        text = r"\quad " + text
+    if cell.mark:
+        text += rf"\textsuperscript{{{cell.mark}}}"
+    return text
 
 
 def _result(shown: Shown, stacked: bool) -> str:
@@ -291,22 +308,24 @@ def _sheet_widths(table: Sheet) -> Sequence[float | None]:
     of squared text lengths, which minimises the sum of (length / width) squared, so that rows have few lines.
     """
     columns = list(zip(table.header, *table.rows, strict=True))
-    natural = [_widest(column) for column in columns]
-    least = [_widest(BREAKS.split(" ".join(column))) for column in columns]
+    natural, least, weights = [], [], []
+    for column in columns:
+        natural.append(_widest(column))
+        least.append(_widest(BREAKS.split(" ".join(column))))
+        weights.append(sum(len(text) ** 2 for text in column) ** (1 / 3))
     room = ROOM - GAP * len(columns)
     if sum(natural) <= room:
         return [None] * len(columns)
-    weights = []
-    for column in columns:
-        squares = sum(len(text) ** 2 for text in column)
-        weights.append(squares ** (1 / 3))
     low, high = 0.0, room
     for _ in range(50):
         middle = (low + high) / 2
         widths = []
         for weight, shortest, longest in zip(weights, least, natural, strict=True):
             widths.append(min(max(middle * weight, shortest), longest))
-        low, high = (low, middle) if sum(widths) > room else (middle, high)
+        if sum(widths) > room:
+            high = middle
+        else:
+            low = middle
     found: list[float | None] = list(widths)
     for place, width in enumerate(natural):
         if width - widths[place] <= 0.5:

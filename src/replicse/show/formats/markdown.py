@@ -55,7 +55,9 @@ def sheet(table: Sheet) -> str:
     for row in table.rows:
         lines.append(_line(map(escape, row)))
     text = "\n".join(lines)
-    return f"{text}\n\n{table.note}" if table.note else text
+    if table.note:
+        text += f"\n\n{table.note}"
+    return text
 
 
 def _line(parts: Iterable[str]) -> str:
@@ -65,9 +67,11 @@ def _line(parts: Iterable[str]) -> str:
 def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
     shown = cell.shown
     if column.kind == "label":
-        mark = f" <sup>{cell.mark}</sup>" if cell.mark else ""
         # Use no-break spaces, because Markdown removes other spaces at the start of a cell.
-        return "\u00a0\u00a0" * cell.indent + escape(shown.text) + mark
+        text = "\u00a0\u00a0" * cell.indent + escape(shown.text)
+        if cell.mark:
+            text += f" <sup>{cell.mark}</sup>"
+        return text
     parts = [_number(shown, "reported"), shown.arrow, _number(shown, "reproduced")]
     if not stacked:
         return " ".join(filter(None, [*parts, *map(escape, (shown.detail, shown.symbol, shown.word))]))
@@ -77,7 +81,9 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
 
 def _number(shown: Shown, part: Part) -> str:
     text = escape(getattr(shown, part))
-    return f"**{text}**" if part in shown.best else text
+    if part in shown.best:
+        return f"**{text}**"
+    return text
 
 
 def document(report: Document, pictures: Mapping[str, str]) -> str:

@@ -138,15 +138,18 @@ def _effect(effect: Effect, link: str, place: Place) -> dict[str, Any]:
     name = f"{effect.difference}, {effect.column}"
     if effect.backbones:
         name += f", {effect.over}"
-    printed = "nothing in print" if effect.printed is None else f"in print {plus_minus(effect.printed)}"
+    title, printed = f"{name}: {effect_text(ours)}; nothing in print", None
+    if effect.printed is not None:
+        title = f"{name}: {effect_text(ours)}; in print {plus_minus(effect.printed)}"
+        printed = place(effect.printed)
     return {
         "link": link,
         "name": name,
         "item": effect.item,
-        "title": f"{name}: {effect_text(ours)}; {printed}",
+        "title": title,
         "ends": list(map(place, _ends(effect))),
         "interval": ours.low is not None,
-        "printed": None if effect.printed is None else place(effect.printed),
+        "printed": printed,
         "ours": place(ours.mean),
         "kind": "turned" if effect.agrees is False else "agrees",
     }

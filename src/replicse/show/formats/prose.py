@@ -142,7 +142,9 @@ def _character(character: str) -> str:
         return rf"\texttt{{U+{ord(character):04X}}}"
     kind = unicodedata.decomposition(character).partition(" ")[0]
     latex = "".join(map(_character, base))
-    return rf"\text{kind[1:-1]}script{{{latex}}}" if kind in ("<super>", "<sub>") else latex
+    if kind in ("<super>", "<sub>"):
+        return rf"\text{kind[1:-1]}script{{{latex}}}"
+    return latex
 
 
 def _inline(tokens: Sequence[Token]) -> Iterator[str]:

@@ -22,7 +22,6 @@ from replicse.show.content.grids import (
     Column,
     Grid,
     GridCell,
-    GridLine,
     Heading,
     own_rows_first,
     panels,
@@ -107,7 +106,7 @@ def item_screen(
     fitting = bisect_right(counts, room, key=lambda count: of_rows(grid, count).count("\n")) - 1
     table = of_rows(grid, fitting)
     room -= table.count("\n") + (not needed)
-    shown_rows = sum(isinstance(entry, GridLine) for entry in grid.body[:fitting])
+    shown_rows = len(replace(grid, body=grid.body[:fitting]).lines)
     omitted = Counter(row=all_rows - shown_rows, column=len(every.results) - shown)
     kept = []
     for (name, _), text in zip(below, texts, strict=True):
@@ -130,8 +129,9 @@ def _below(item: JudgedItem, whole: Grid) -> list[tuple[str, RenderableType]]:
         Pairs of name and part; the name of a part that cannot be omitted is "".
     """
     grid, rest = folded(whole)
-    lines = [*_symbols(grid), *_failures(whole)]
-    notes = [f"[{mark}] {text}" for mark, text in grid.footnotes]
+    lines, notes = [*_symbols(grid), *_failures(whole)], []
+    for mark, text in grid.footnotes:
+        notes.append(f"[{mark}] {text}")
     differences = difference_notes(item)
     few = len(item.effects) <= FEW_DIFFERENCES
     if few:
@@ -157,11 +157,16 @@ def _symbols(grid: Grid) -> list[str]:
     for column in grid.columns:
         used.update(cell.shown.word for cell in column.cells)
     symbols = [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used]
-    return ["   ".join(symbols)] if symbols else []
+    if not symbols:
+        return []
+    return ["   ".join(symbols)]
 
 
 def _title(item: JudgedItem) -> Text:
-    facts = [item.place, *(f"{name}: {value}" for name, value in item.setting.items()), item.standing]
+    facts = [item.place]
+    for name, value in item.setting.items():
+        facts.append(f"{name}: {value}")
+    facts.append(item.standing)
     title = Text(f"{item.item}  {item.title}\n{' · '.join(filter(None, facts))}")
     title.highlight_words([item.item, item.standing], "bold")
     return title
@@ -187,9 +192,9 @@ def _failures(grid: Grid) -> Iterator[str]:
     reasons: list[str] = []
     for column in grid.columns:
         for cell in column.cells:
-            reason = dict(cell.facts)["because"] if cell.shown.word == "failed" else ""
-            if reason and reason not in reasons:
-                reasons.append(reason)
+            if cell.shown.word == "failed":
+                reasons.append(dict(cell.facts)["because"])
+    reasons = list(dict.fromkeys(reasons))
     for reason in reasons[:FAILURES]:
         yield f"failed: {reason}"
     if len(reasons) > FAILURES:
@@ -316,12 +321,10 @@ def _width(table: Table) -> int:
 def _panel(grid: Grid, stacked: bool) -> Table:
     table = _table()
     for column in grid.columns:
-        table.add_column(
-            Text(textwrap.fill(column.heading, PROSE if column.kind == "prose" else HEADER)),
-            justify="right" if column.kind == "result" else "left",
-            vertical="top",
-            no_wrap=True,
-        )
+        justify: JustifyMethod = "right" if column.kind == "result" else "left"
+        width = PROSE if column.kind == "prose" else HEADER
+        heading = Text(textwrap.fill(column.heading, width))
+        table.add_column(heading, justify=justify, vertical="top", no_wrap=True)
     for entry, cells in grid.rows:
         if entry.rule:
             table.add_section()
@@ -337,7 +340,9 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
     shown = cell.shown
     if column.kind == "label":
         indent = "  " * cell.indent
-        label = f"{shown.text} [{cell.mark}]" if cell.mark else shown.text
+        label = shown.text
+        if cell.mark:
+            label += f" [{cell.mark}]"
         return Text(textwrap.fill(label, LABEL, initial_indent=indent, subsequent_indent=f"{indent}  "))
     if column.kind == "prose":
         text = Text(textwrap.fill(shown.text, OTHERS if column.others else PROSE))
@@ -353,7 +358,8 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
             wide = [f"{text}  " for text in shown.wide]
             lines = [f"{numbers} {shown.symbol or ' '}", *(wide or [f"{delta}   {spread}  "])]
         text = Text("\n".join(line for line in lines if line.strip()))
-    text.highlight_words([shown.symbol] if shown.symbol else [], STYLES.get(shown.word, ""))
+    if shown.symbol:
+        text.highlight_words([shown.symbol], STYLES.get(shown.word, ""))
     if shown.best:
         spans = {"reported": (0, len(reported)), "reproduced": (len(reported) + 3, len(numbers))}
         for part in shown.best:

@@ -36,9 +36,10 @@ def adjudication_page(report: Report) -> Page | None:
     """
     if not report.adjudication:
         return None
+    items = report.by_item
     sheets, waterfalls = [], []
     for part in report.adjudication:
-        item = report.by_item[part.item]
+        item = items[part.item]
         sheets.append(_sheet(item, part))
         waterfalls += _waterfalls(item, part)
     text = paragraphs("adjudication", report.study["comparable"])
@@ -51,8 +52,10 @@ def headline(report: Report) -> str:
     Return "" if no gap is adjudicated.
     """
     best = report.gap_explained
+    if report.gaps_known is None:
+        return ""
     if not report.gaps_known:
-        return "" if report.gaps_known is None else NOISE
+        return NOISE
     if best is None:
         return "No variant explains a gap that is larger than its noise."
     item = report.by_item[best.item]
@@ -64,8 +67,7 @@ def headline(report: Report) -> str:
 
 def _waterfalls(item: ItemResult, part: AdjudicatedItem) -> Iterator[Waterfall]:
     """Yield a waterfall for each listed gap that is larger than the noise."""
-    labels = {row.id: row.label for row in item.rows}
-    names = _column_names(item)
+    labels, names = _row_labels(item), _column_names(item)
     for cell, rows in groupby(part.shown, key=attrgetter("cell")):
         entries = [entry for entry in rows if entry.effect is not None and not entry.note]
         if any(entry.share is not None for entry in entries):
@@ -83,24 +85,30 @@ def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
         if whole and len(entries) > 2:
             rest = signed(effect - place, rounding)
             yield Bar("Together, beyond their sum", rest, place, effect, "rest")
-        start = 0.0 if whole else place
+        start, kind = place, "variant"
+        if whole:
+            start, kind = 0.0, "whole"
         ends = (_sum_if_known(start, entry.low), _sum_if_known(start, entry.high))
         label = item.variants.get(entry.protocol, entry.protocol)
         text = f"{_effect(entry)}, {_share_of(entry)}"
-        yield Bar(label, text, start, start + effect, "whole" if whole else "variant", *ends)
+        yield Bar(label, text, start, start + effect, kind, *ends)
         place = start + effect
     if not whole:
         yield Bar("Not explained", signed(gap - place, rounding), place, gap, "rest")
 
 
 def _sum_if_known(start: float, end: float | None) -> float | None:
-    return None if end is None else start + end
+    if end is None:
+        return None
+    return start + end
 
 
 def _sheet(item: ItemResult, part: AdjudicatedItem) -> Sheet:
     shown = part.shown
     cell_columns, columns = _known_columns(item, shown), _variant_columns(item)
-    note = f"Further cells of the item in adjudication.csv: {part.left_out}." if part.left_out else ""
+    note = ""
+    if part.left_out:
+        note = f"Further cells of the item in adjudication.csv: {part.left_out}."
     title = f"{item.item}: {item.title}"
     # If all lines have the same column, only the title contains the name.
     if shown and "Column" not in cell_columns:
@@ -118,7 +126,7 @@ def _sheet(item: ItemResult, part: AdjudicatedItem) -> Sheet:
 
 def _known_columns(item: ItemResult, shown: Sequence[Explained]) -> Columns:
     """Return the columns of a cell that are equal for all variants."""
-    labels, names = {row.id: row.label for row in item.rows}, _column_names(item)
+    labels, names = _row_labels(item), _column_names(item)
     columns: Columns = {"Row": lambda entry: labels[entry.row]}
     if len({(entry.column, entry.metric) for entry in shown}) > 1:
         columns["Column"] = lambda entry: names[entry.column, entry.metric]
@@ -143,12 +151,18 @@ def _variant_columns(item: ItemResult) -> Columns:
 
 
 def _printed_by(paper: str, entry: Explained) -> str:
-    return entry.reported_other if entry.other_paper == paper else ""
+    if entry.other_paper != paper:
+        return ""
+    return entry.reported_other
 
 
 def _rounding(entry: Explained) -> Rounding:
     """Return the finer rounding of the two published numbers of a cell."""
     return finest_rounding((entry.reported, entry.reported_other))
+
+
+def _row_labels(item: ItemResult) -> dict[str, str]:
+    return {row.id: row.label for row in item.rows}
 
 
 def _column_names(item: ItemResult) -> dict[tuple[str, ...], str]:
@@ -159,17 +173,23 @@ def _column_names(item: ItemResult) -> dict[tuple[str, ...], str]:
     counts = Counter(column.id for column in item.columns)
     names: dict[tuple[str, ...], str] = {}
     for column in item.columns:
-        is_unique = counts[column.id] == 1
-        names[column.id, column.metric] = column.label if is_unique else f"{column.label}, {column.metric}"
+        name = column.label
+        if counts[column.id] > 1:
+            name += f", {column.metric}"
+        names[column.id, column.metric] = name
     return names
 
 
 def _number(value: float | None, rounding: Rounding) -> str:
-    return "" if value is None else rounded(value, rounding)
+    if value is None:
+        return ""
+    return rounded(value, rounding)
 
 
 def _signed(value: float | None, rounding: Rounding) -> str:
-    return "" if value is None else signed(value, rounding)
+    if value is None:
+        return ""
+    return signed(value, rounding)
 
 
 def _effect(entry: Explained) -> str:

@@ -16,9 +16,11 @@ def causes_page(report: Report) -> Page | None:
     if page is None:
         return None
     titles = {cause.id: cause.title for cause in report.causes}
-    measured = [measured_sheet(report.measured, page.measured, titles)] if report.measured else []
+    sheets = [causes_sheet(report.causes)]
+    if report.measured:
+        sheets.append(measured_sheet(report.measured, page.measured, titles))
     of = "published threads and effects measured in committed studies"
-    return Page(page.title, page.text, (causes_sheet(report.causes), *measured), of=of)
+    return Page(page.title, page.text, tuple(sheets), of=of)
 
 
 def causes_sheet(causes: Sequence[Cause]) -> Sheet:
@@ -37,7 +39,9 @@ def threads_text(cause: Cause) -> str:
     """Count the threads about a cause, and how many only suspect it."""
     count = len(cause.threads)
     suspected = list(cause.threads.values()).count("suspected")
-    return f"{count}, {suspected} suspected" if suspected else str(count)
+    if suspected:
+        return f"{count}, {suspected} suspected"
+    return str(count)
 
 
 def measured_sheet(measured: Sequence[Measured], text: str, titles: Mapping[str, str]) -> Sheet:

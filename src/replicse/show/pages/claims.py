@@ -80,7 +80,9 @@ def claims_sheet(
         remarks = [row.remark] if row.remark else []
         remarks += contradicted(row, among)
         text = f"{row.claim} ({row.place}): {row.text}"
-        return f"{text} ({'; '.join(remarks)})" if remarks else text
+        if remarks:
+            text += f" ({'; '.join(remarks)})"
+        return text
 
     columns: Columns = {
         "Claim": sentence,
@@ -100,7 +102,9 @@ def _is_decided(rows: Iterable[JudgedClaim]) -> bool:
 
 
 def _at(outcome: str, scale: str) -> str:
-    return f", at {scale}" if outcome in FOR_OR_AGAINST else ""
+    if outcome in FOR_OR_AGAINST:
+        return f", at {scale}"
+    return ""
 
 
 def _without_ours(sheet: Sheet, whose: str) -> Sheet:

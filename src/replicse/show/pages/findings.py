@@ -64,10 +64,13 @@ def claim_headlines(
         detail: Text that is added to the details. Default: "".
     """
     counts = Counter(claim.ours for claim in claims)
-    parts = [f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome]]
+    parts, tested = [], 0
+    for outcome in OUTCOMES:
+        if counts[outcome]:
+            parts.append(f"{counts[outcome]} {outcome}")
+            tested += counts[outcome]
     if not parts:
         return
-    tested = sum(counts[outcome] for outcome in OUTCOMES)
     sentence = f"{who} test {tested} of {several(len(claims), 'claim')} of the papers: {', '.join(parts)}."
     details = filter(None, [_contradicted(claims), detail, f"scale {scale}"])
     yield Headline(sentence, _capital("; ".join(details)), "claims")
@@ -115,15 +118,18 @@ def _significant(differences: ComparedRows) -> str:
     named = [_difference(effect) for effect in significant[:MOST_NAMED]]
     if len(significant) > MOST_NAMED:
         named.append(f"{len(significant) - MOST_NAMED} more")
-    among = f"{several(tested, 'difference')} between rows"
     rest = tested - len(significant)
-    others = f". Not significant among {tested}: the other {rest}" if rest else ""
-    return f"Significant among {among} (Holm, 5%): {'; '.join(named)}{others}"
+    text = f"Significant among {several(tested, 'difference')} between rows (Holm, 5%): {'; '.join(named)}"
+    if rest:
+        text += f". Not significant among {tested}: the other {rest}"
+    return text
 
 
 def _difference(effect: Effect) -> str:
-    printed = "" if effect.printed is None else f"; in print {printed_difference(effect.printed)}"
-    return f"{effect.difference} {effect_text(effect.ours)} on {effect.column} ({effect.over}{printed})"
+    details = effect.over
+    if effect.printed is not None:
+        details += f"; in print {printed_difference(effect.printed)}"
+    return f"{effect.difference} {effect_text(effect.ours)} on {effect.column} ({details})"
 
 
 def _kept(orders: Orders) -> Iterator[str]:
@@ -138,9 +144,12 @@ def _turned(orders: Orders, items: Mapping[str, JudgedItem]) -> Iterator[str]:
     """Yield the first columns whose best row differs from the paper's."""
     for turned in orders.turned[:MOST_TURNED]:
         names = items[turned.item].row_names
-        printed = ", ".join(names[row].lstrip("* ") for row in turned.best.reported)
-        here = ", ".join(names[row].lstrip("* ") for row in turned.best.ours)
+        printed, here = _row_names(names, turned.best.reported), _row_names(names, turned.best.ours)
         yield f"{turned.column}: best in print {printed}, here {here}"
+
+
+def _row_names(names: Mapping[str, str], rows: Sequence[str]) -> str:
+    return ", ".join(names[row].lstrip("* ") for row in rows)
 
 
 def _workflow(report: Report) -> Iterator[Headline]:

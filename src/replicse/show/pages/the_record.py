@@ -103,7 +103,7 @@ def record_headlines(report: Report) -> Iterator[Headline]:
         "Equal within half a printed digit and the rounding of the source",
         "the-record",
     )
-    trained = sum(total[name] for name in ("within seed spread", "higher", "lower"))
+    trained = total["within seed spread"] + total["higher"] + total["lower"]
     yield Headline(
         f"Encoders trained again by others: {total['within seed spread']} of {several(trained, 'number')} within seed"
         f" spread, {total['higher']} higher, {total['lower']} lower; {total['undetermined']} undetermined.",
@@ -209,7 +209,9 @@ def sources_sheet(sources: Sequence[SourceFacts]) -> Sheet:
 
 
 def _counts(effect: SettingEffect | None) -> str:
-    return "" if effect is None else f"{effect.n} and {effect.n_base}"
+    if effect is None:
+        return ""
+    return f"{effect.n} and {effect.n_base}"
 
 
 def _lines(item: JudgedItem) -> Iterator[_Line]:
