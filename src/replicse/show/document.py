@@ -173,7 +173,7 @@ def _check_drawing(item: str, stem: Path) -> None:
             raise MissingData(f"{path}: no such file; draw the figure of {item} first")
     drawing = stem.with_name(f"{stem.name}.svg")
     if not read_text(drawing).rstrip().endswith("</svg>"):
-        raise BadInput(f"{drawing}: its end is missing; delete it and draw the figure of {item} again")
+        raise BadInput(f"{drawing}: truncated; delete the file and draw the figure of {item} again")
 
 
 def _relative(folder: Path, suffix: str, stem: Path) -> str:

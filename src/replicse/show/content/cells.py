@@ -31,18 +31,18 @@ SYMBOLS = {
     QUOTED: "†",
 }
 MEANINGS = {
-    "within seed spread": "The reported number lies where one more of our runs is expected to fall.",
-    "higher": "The reproduced number is higher: the reported one lies below that interval. This is no pass.",
-    "lower": "The reproduced number is lower: the reported one lies above that interval.",
-    "equal": "Nothing has a seed (a count, a released encoder), and ours is the reported number as it is rounded.",
-    "not equal": "Nothing has a seed, and ours is another number than the reported one.",
-    "undetermined": "Fewer than three seeds and no published spread to judge it by.",
-    NOT_COMPARABLE: "The setting differs from the paper's, so no verdict is given. Where the scale differs, the caption"
-    " of the table says so once.",
+    "within seed spread": "The reported number is inside our 95% prediction interval for one more run.",
+    "higher": "Ours is higher: the reported number is below the interval. A higher score is a mismatch too.",
+    "lower": "Ours is lower: the reported number is above the interval.",
+    "equal": "There are no seeds (a count, a released encoder), and ours rounds to the reported number.",
+    "not equal": "There are no seeds, and ours differs from the reported number.",
+    "undetermined": "There are fewer than three seeds and no published spread.",
+    NOT_COMPARABLE: "The setting differs from the paper's, so there is no verdict. If the scale differs, only the"
+    " caption of the table shows it.",
     "not run": "Planned, but at least one run is missing.",
-    ABSENT: "The data set is not part of this study's data, so the cell could not be evaluated. Nothing failed.",
-    "failed": "A run that the cell needs failed, so no number is shown.",
-    QUOTED: "The paper took the number from elsewhere: shown, neither reproduced nor judged.",
+    ABSENT: "The dataset is not part of this study, so the cell could not be evaluated. Nothing failed.",
+    "failed": "A run that the cell needs failed, so there is no number.",
+    QUOTED: "The paper quotes the number from another source, so it is not reproduced or judged.",
 }
 Part = Literal["reported", "reproduced"]
 

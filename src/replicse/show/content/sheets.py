@@ -105,7 +105,7 @@ def legend() -> Sheet:
     for name, symbol in SYMBOLS.items():
         rows.append((symbol, name, MEANINGS[name]))
     rows.append(
-        ("*", "borrowed spread", "The interval rests on a published spread, pooled with that of our seeds.")
+        ("*", "borrowed spread", "The interval uses a published spread, pooled with the spread of our seeds.")
     )
     return Sheet("Symbols", ("", "Verdict", "Meaning"), tuple(rows))
 

@@ -105,7 +105,7 @@ def folded_note(rest: Grid) -> str:
             reasons.append(f"{several(count, 'cell')}: {reason}")
     if reasons:
         names += f" ({', '.join(reasons)})"
-    return f"Columns without a number of ours: {names}. Their printed numbers are in the CSV."
+    return f"Columns without a reproduced number: {names}. Their printed numbers are in the CSV file."
 
 
 def remarks(item: JudgedItem) -> tuple[str, ...]:

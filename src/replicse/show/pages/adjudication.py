@@ -57,7 +57,7 @@ def headline(report: Report) -> str:
     if not report.gaps_known:
         return NOISE
     if best is None:
-        return "No variant explains a gap that is larger than its noise."
+        return "No variant explains a gap that exceeds noise."
     item = report.by_item[best.item]
     which = ", ".join(best.rows) if len(best.rows) <= NAMED else f"{best.gaps} gaps"
     scale = "" if item.comparable else f" ({item.caveat})"
@@ -84,7 +84,7 @@ def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
         effect, whole = entry.effect or 0.0, entry.protocol == AS_RUN
         if whole and len(entries) > 2:
             rest = signed(effect - place, rounding)
-            yield Bar("Together, beyond their sum", rest, place, effect, "rest")
+            yield Bar("Interaction of the variants", rest, place, effect, "rest")
         start, kind = place, "variant"
         if whole:
             start, kind = 0.0, "whole"

@@ -123,7 +123,7 @@ def _outside_alone(report: Report) -> str:
     for item in report.items:
         outside += sum(cell.p is not None and cell.p < tests.false for cell in item.cells)
     return (
-        f"; {outside} of {several(tests.cells, 'number')} outside of their intervals one by one, {tests.found} after"
+        f"; {outside} of {several(tests.cells, 'number')} outside of their intervals before and {tests.found} after"
         f" Benjamini-Hochberg at {tests.false:.0%} within each paper"
     )
 
