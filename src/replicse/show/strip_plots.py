@@ -66,7 +66,8 @@ def readings_records(item: JudgedItem) -> Iterator[dict[str, Any]]:
 
 def _points(result: SourceResult, printed: float, group: str) -> Iterator[dict[str, Any]]:
     kind = "source" if result.trained else "released"
-    low = high = None
+    low: float | None = None
+    high: float | None = None
     if result.trained and result.decides:
         kind = "decides"
         if result.low is not None:

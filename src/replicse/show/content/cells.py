@@ -14,7 +14,7 @@ from replicse.show.content.numbers import (
     signed,
     small,
 )
-from replicse.spec.printed import Rounding
+from replicse.spec.printed import PrintedNumber, Rounding
 
 ARROW = "→"
 SYMBOLS = {
@@ -124,7 +124,8 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
     """
     if cell is None:
         return Shown()
-    reported, printed = "", None
+    reported = ""
+    printed: PrintedNumber | None = None
     if cell.reported:
         reported, printed = cell.reported.value.strip(), cell.reported.number
     if printed:

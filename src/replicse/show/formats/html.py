@@ -173,7 +173,7 @@ def _indexed_rows(section: Section, entry: ItemEntry) -> Iterator[tuple[Any, ...
         cells = [cell for _, cell in (*shown, *more) if cell.address]
         start = cell_address(f"{entry.item.item}/{line.row.id}")
         # In reverse, so that the first cell with a number is used.
-        ends = {}
+        ends: dict[str, str] = {}
         for cell in reversed(cells):
             if cell.shown.reported:
                 ends[cell.shown.reported.replace(MINUS, "-")] = cell.address.removeprefix(start)

@@ -88,7 +88,8 @@ def effects_svg(report: Document) -> str:
     Returns:
         An SVG with a line for each effect, the strongest first, or "" if there are no effects.
     """
-    effects, ends = [], []
+    effects: list[tuple[str, Effect]] = []
+    ends: list[float] = []
     for section in report.sections:
         for item in section.items:
             for effect in item.effects:
@@ -138,7 +139,8 @@ def _effect(effect: Effect, link: str, place: Place) -> dict[str, Any]:
     name = f"{effect.difference}, {effect.column}"
     if effect.backbones:
         name += f", {effect.over}"
-    title, printed = f"{name}: {effect_text(ours)}; nothing in print", None
+    title = f"{name}: {effect_text(ours)}; nothing in print"
+    printed: float | None = None
     if effect.printed is not None:
         title = f"{name}: {effect_text(ours)}; in print {plus_minus(effect.printed)}"
         printed = place(effect.printed)

@@ -37,7 +37,8 @@ def adjudication_page(report: Report) -> Page | None:
     if not report.adjudication:
         return None
     items = report.by_item
-    sheets, waterfalls = [], []
+    sheets: list[Sheet] = []
+    waterfalls: list[Waterfall] = []
     for part in report.adjudication:
         item = items[part.item]
         sheets.append(_sheet(item, part))

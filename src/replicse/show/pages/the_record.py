@@ -48,7 +48,8 @@ def record_page(report: Report) -> Page | None:
     summary = report.record
     if summary is None:
         return None
-    deciding, effects = [], {}
+    deciding: list[_Line] = []
+    effects: dict[tuple[object, ...], _Line] = {}
     for item in report.items:
         deciding += [line for line in _lines(item) if line.result.decides]
         for line in _averages(item):
