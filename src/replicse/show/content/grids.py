@@ -179,9 +179,13 @@ def own_rows_first(grid: Grid) -> Grid:
     order = sorted(range(len(lines)), key=lambda place: lines[place].row.group != OWN)
     if order == list(range(len(lines))):
         return grid
-    own, others = [], []
+    own: list[GridLine | Heading] = []
+    others: list[GridLine | Heading] = []
     for entry in grid.body:
-        (own if _is_own(entry) else others).append(entry)
+        if _is_own(entry):
+            own.append(entry)
+        else:
+            others.append(entry)
     body = [replace(own[0], rule=False), *own[1:], replace(others[0], rule=True), *others[1:]]
     return replace(grid, columns=_select_lines(grid, order), body=tuple(body))
 

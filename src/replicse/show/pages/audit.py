@@ -25,10 +25,14 @@ def audit_page(report: Report) -> Page:
     Papers outside the study are in the `further` sheets.
     """
     papers = {item.paper for item in report.items}
-    own, further = [], []
+    own: list[Sheet] = []
+    further: list[Sheet] = []
     for paper, part in audit_parts(report.audit).items():
         sheet = audit_sheet(part, titled(paper, part))
-        (own if paper in papers else further).append(sheet)
+        if paper in papers:
+            own.append(sheet)
+        else:
+            further.append(sheet)
     text, of = paragraphs("audit", bool(report.audit)), "printed numbers, no run"
     return Page(TITLE, text, tuple(own), file=AUDIT, further=tuple(further), lines=True, of=of)
 
