@@ -153,7 +153,7 @@ def _below(item: JudgedItem, whole: Grid) -> list[tuple[str, RenderableType]]:
 
 def _symbols(grid: Grid) -> list[str]:
     """Return a line with the symbols of the verdicts in a grid, if any."""
-    used = set()
+    used: set[str] = set()
     for column in grid.columns:
         used.update(cell.shown.word for cell in column.cells)
     symbols = [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used]
