@@ -11,16 +11,12 @@ SHOWN = 8
 
 
 def minus(text: str) -> str:
-    """Replace hyphens by minus signs.
-
-    Args:
-        text: A number as a string.
-    """
+    """Replace each hyphen in a formatted number with a minus sign."""
     return text.replace("-", MINUS)
 
 
 def number(value: float, how: str = ".2f") -> str:
-    """Format a number with a minus sign.
+    """Format a number with a minus sign (U+2212).
 
     Args:
         value: The number.
@@ -30,37 +26,17 @@ def number(value: float, how: str = ".2f") -> str:
 
 
 def several(count: int, what: str) -> str:
-    """Format a count with a noun.
-
-    Args:
-        count: The count.
-        what: The noun in the singular.
-
-    Returns:
-        A string such as "1 cell" or "1,204 cells".
-    """
+    """Return a count and a noun, such as `1 cell` or `1,204 cells`."""
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def standing(scale: str, comparable: bool) -> str:
-    """Return the scale for a caption.
-
-    Args:
-        scale: The name of the scale.
-        comparable: Whether its numbers can be compared with published numbers.
-
-    Returns:
-        A string such as "scale paper" or "micro: not comparable".
-    """
+    """Format a scale for a caption: `scale paper`, `micro: not comparable`."""
     return f"scale {scale}" if comparable else f"{scale}: not comparable"
 
 
 def some(names: Sequence[str]) -> str:
-    """Join the first eight names of a list, with the number of other names.
-
-    Args:
-        names: A list of names.
-    """
+    """Join the first names of a list and count the others."""
     text = ", ".join(names[:SHOWN])
     if len(names) > SHOWN:
         text += f" and {len(names) - SHOWN} more"
@@ -76,10 +52,13 @@ def columns(
     """Yield rows as lines with aligned columns.
 
     Args:
-        rows: A list of rows of cells. A string instead of a row is a line.
-        numbers: The indices of columns that are right-aligned. Default: none.
-        width: The maximum width, at which the last column is wrapped. Default: no limit.
-        hang: The additional indentation of wrapped lines. Default: 0.
+        rows: Lists of cells. A string is yielded unchanged.
+        numbers: Indices of the columns to right-align. Default: no column.
+        width: Maximum length of a line; the last column of a longer line is wrapped. Default: no limit.
+        hang: Additional indentation of wrapped lines. Default: 0.
+
+    Yields:
+        Lines without a newline.
     """
     rows = list(rows)
     cells = [row for row in rows if not isinstance(row, str)]

@@ -85,7 +85,7 @@ def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests
     assert is_metric(told.split("metric_path: ")[1].strip())
     text = (workspace / "config.yaml").read_text()
     assert yaml.safe_load(text)["plugins"] == [f"plugins/my_{kind}.py" for kind in KINDS]
-    assert "  # terms, augmentations" in text and "\n# Data of your own" in text
+    assert "  # your own terms, augmentations" in text and "\n# Your own datasets" in text
     recipe = {
         "init": {"backbone": "bert-base"},
         "corpus": "wiki",

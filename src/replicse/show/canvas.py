@@ -1,4 +1,4 @@
-"""Create empty figures of a paper's column width; define the text colours."""
+"""Empty figures with the width of a paper's column, and text colours."""
 
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,10 @@ COLUMN = 3.35
 
 
 def canvas(height: float) -> "Figure":
-    """Create an empty figure.
+    """Create an empty figure whose canvas can measure text.
 
-    `height` is in inches. Its canvas can measure texts.
+    Args:
+        height: Height in inches.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

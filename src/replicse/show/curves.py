@@ -1,4 +1,4 @@
-"""Draw curves: singular values, densities of cosine similarity."""
+"""Figures of singular values and of densities of cosine similarity."""
 
 import textwrap
 from collections.abc import Sequence
@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 from replicse.show.looks import TITLE, method_looks, panel_grid
 
 SPAN_BINS = 50
-LEAST_SPAN = 0.2  # of the cosines on an axis
+LEAST_SPAN = 0.2  # minimum range of the cosines on an axis
 
 
 def spectrum(records: "DataFrame") -> "Figure":
     """Draw singular values relative to the largest, a line per encoder.
 
-    Records have the columns encoder, index and value.
+    Args:
+        records: A row for each singular value with the columns encoder, index and value.
     """
     figure = canvas(2.4)
     axes = figure.subplots()
@@ -36,13 +37,17 @@ def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
     """Draw the density of cosine similarity by group of ratings.
 
     Args:
-        records: Columns encoder, group (from the lowest rating to the highest), cosine and density.
-        own_scales: Whether the axis of each panel spans only the cosines of its encoder; the panel then says so.
+        records: A row for each bin with the columns encoder, group (from the lowest to the highest rating), cosine and
+            density.
+        own_scales: Whether the axis of each panel contains only the cosines of the encoder. Default: False.
+
+    Returns:
+        A figure with a panel for each encoder.
     """
     groups = records["group"].unique()
-    # Only the cosines that occur are shown: no pair of most encoders is anywhere near -1.
+    # Show only the cosines that occur, because cosines near -1 are rare.
     seen = records["cosine"][records["density"] > 0]
-    # Cosines in one or two bins are a spike and not a slope over the whole axis.
+    # If all cosines are in one or two bins, the curve should be a spike and not fill the axis.
     lowest = min(seen.min(), seen.max() - LEAST_SPAN)
     shown = records[~(records["cosine"] < lowest)]
     encoders = list(shown.groupby("encoder", sort=False))
@@ -61,7 +66,7 @@ def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
 
 
 def _own_span(records: "DataFrame") -> "DataFrame":
-    """Restrict densities to the encoder's cosines; merge fine bins."""
+    """Restrict densities to the cosines of an encoder and merge bins."""
     seen = records["cosine"][records["density"] > 0]
     part = records[records["cosine"].between(seen.min(), seen.max())]
     bins = part["cosine"].rank(method="dense").sub(1)

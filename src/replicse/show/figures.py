@@ -1,4 +1,4 @@
-"""Draw figures from tidy data as SVG, PNG and PDF with a CSV."""
+"""Draw figures from tidy data and write SVG, PNG, PDF and CSV files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -31,17 +31,17 @@ class NothingToDraw(BadInput):
 
 
 def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]:
-    """Draw tidy records and write the figure and its data.
+    """Draw tidy records and write the figure and the data.
 
     Args:
-        kind: A key of DRAWERS; its function describes the columns of the records.
-        records: The tidy data.
+        kind: A key of DRAWERS; the docstring of the function describes the columns of the records.
+        records: A list of dicts.
         stem: Path of the files without a suffix.
-        title: Title in the metadata of the files, such as `micro: not comparable`. The figure shows no title, because a
-            paper has a caption.
+        title: Title in the metadata of the files, such as `micro: not comparable`. The figure has no title, because
+            papers use captions. Default: "".
 
     Returns:
-        The written files: `stem` with .svg, .png, .pdf and .csv.
+        A list of the written files: `stem` with .svg, .png, .pdf and .csv.
 
     Raises:
         BadInput: If the kind is unknown.
@@ -58,16 +58,19 @@ def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]
 
 
 def frame(records: Records) -> "DataFrame":
-    """Convert records to a DataFrame with float columns."""
+    """Convert records to a DataFrame.
+
+    Columns without strings and tuples become float; None becomes NaN.
+    """
     from pandas import DataFrame
 
     table = DataFrame(records)
-    numbers = [
-        name
-        for name, column in table.items()
-        if not column.map(lambda entry: isinstance(entry, str | tuple)).any()
-    ]
+    numbers = [name for name, column in table.items() if not column.map(_is_text).any()]
     return table.astype(dict.fromkeys(numbers, float))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str | tuple)
 
 
 DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {

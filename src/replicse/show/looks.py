@@ -1,4 +1,4 @@
-"""Styles of figures: the colour and marker of each method, panels, legends."""
+"""Styles of figures: colours and markers of methods, panels, legends."""
 
 import re
 import textwrap
@@ -23,11 +23,11 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", BLA
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", (0, (5, 1.5)), (0, (2.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 FILLS = ("full", "left", "bottom", "right")
-# Characters in a line of a panel's title and of a row's name.
+# Maximum number of characters in a line of a panel's title and of a row's name.
 TITLE, LABEL = 24, 27
 # Height of a line of a legend in inches.
 LINE = 0.15
-# Panels share an axis if each fills at least this part of it.
+# Panels share an axis if each of them fills at least this part of the axis.
 LEAST_SHARE = 0.2
 ONE_SEED: dict[str, Any] = {
     "color": COLOURS[0],
@@ -45,12 +45,12 @@ def panel_grid(
 
     Args:
         count: Number of panels.
-        most: Largest number of panels in a row.
-        height: Height in inches of the margins, and of a row.
+        most: Maximum number of panels in a row.
+        height: Height of the margins and of a row, in inches.
         shared: Options of `Figure.subplots`, such as sharex.
 
     Returns:
-        The figure, its panels and the number of columns.
+        The figure, a list of panels and the number of columns.
     """
     columns = min(most, count)
     rows = -(-count // columns)
@@ -62,22 +62,36 @@ def panel_grid(
 
 
 def fill_one_axis(parts: Sequence[np.ndarray]) -> bool:
-    """Return whether panels can share an axis: each has one value or fills LEAST_SHARE of the axis."""
+    """Return whether panels are readable with a shared axis.
+
+    Each panel should fill at least LEAST_SHARE of the axis, unless it has only one value.
+    """
     spans = [np.nanmax(part) - np.nanmin(part) for part in parts]
     whole = max(map(np.nanmax, parts)) - min(map(np.nanmin, parts))
     return all(span >= LEAST_SHARE * whole or not span for span in spans)
 
 
 def row_names(rows: Iterable[str]) -> tuple[list[str], float]:
-    """Wrap the names of rows, and return them with the height of a row in inches."""
+    """Wrap the names of rows.
+
+    Returns:
+        A list of names with line breaks, and the height of a row in inches.
+    """
     names = [textwrap.fill(row, LABEL) for row in rows]
     return names, 0.07 + 0.11 * max(name.count("\n") + 1 for name in names)
 
 
 def method_looks(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the style of each label: the style of its method; labels of one method differ in dashes and filling.
+    """Return the style of each label.
 
-    A label of an unknown method takes the first colour that no other label has, never black.
+    Labels with the same method have the same colour and differ in dashes and filling. A label of an unknown method has
+    the first unused colour, but never black.
+
+    Args:
+        labels: Labels that may contain the name of a method.
+
+    Returns:
+        A dict from labels to dicts of matplotlib options.
     """
     labels = list(labels)
     known = {label: _method_place(label) for label in labels}
@@ -94,7 +108,7 @@ def method_looks(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def _method_place(label: str) -> int | None:
-    """Return the place of the method that a label names in the list of methods; None for an unknown method."""
+    """Return the index of the method in a label; None if it is unknown."""
     for place, method in enumerate(_methods()):
         if re.search(method, label, re.IGNORECASE):
             return place
@@ -102,18 +116,22 @@ def _method_place(label: str) -> int | None:
 
 
 def _unused_place(used: Sequence[int]) -> int:
-    """Return the first place after the methods whose colour is unused and not black; if all are, the least used."""
+    """Return an index after the methods whose colour is least used.
+
+    Black is never used.
+    """
     colours = Counter(place % len(COLOURS) for place in used)
     first = len(_methods())
-    coloured = [
-        place for place in range(first, first + len(COLOURS)) if COLOURS[place % len(COLOURS)] != BLACK
-    ]
+    coloured = []
+    for place in range(first, first + len(COLOURS)):
+        if COLOURS[place % len(COLOURS)] != BLACK:
+            coloured.append(place)
     return min(coloured, key=lambda place: colours[place % len(COLOURS)])
 
 
 @cache
 def _methods() -> Sequence[str]:
-    """Return what labels say of their method: the place of a method is its look in every figure."""
+    """Load the patterns of methods; the index of a method sets its style."""
     return tuple(read_yaml(packaged("workflow", "figures.yaml"))["methods"])
 
 
@@ -137,8 +155,12 @@ def handle(**style: Any) -> Any:
 def put_legend(figure: "Figure", handles: list[Any], columns: int) -> None:
     """Put a legend below the axes.
 
-    The legend has at most `columns` columns, and fewer if the figure is too narrow. Two lines fit into the figure; it
-    grows for each further line.
+    Two lines fit into the figure; for each further line, the figure becomes higher.
+
+    Args:
+        figure: The figure.
+        handles: The entries.
+        columns: The maximum number of columns. It is reduced if the figure is too narrow.
     """
     for most in range(columns, 0, -1):
         legend = figure.legend(handles=handles, loc="outside lower left", ncols=most)

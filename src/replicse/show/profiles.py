@@ -1,4 +1,4 @@
-"""Figures of printed and reproduced numbers next to each other, and of numbers as shades."""
+"""Figures of printed and reproduced numbers: profiles, bars, heat maps."""
 
 import re
 import textwrap
@@ -15,17 +15,20 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 from replicse.show.looks import COLOURS, ONE_SEED, fill_one_axis, handle, panel_grid, put_legend, row_names
 
-# Characters of all names of ticks below an axis.
+# Total number of characters in the labels of an x axis.
 TICKS = 44
 
 
 def profile(records: "DataFrame") -> "Figure":
-    """Draw one column over an ordered row axis: the reported line and the reproduced one with its interval.
+    """Draw a column over ordered rows, with printed and reproduced lines.
 
-    Records, in the order of the rows: row, reported, reproduced, low, high (None where missing), metric, and seeds:
-    those that are too few for an interval. Rows whose names are numbers (`0.1`, `p = 0.1`) are
-    joined by lines; others (`Fixed 0.1`) are alone. Where records have a group, each has a panel, on one scale where
-    its shape stays readable.
+    Lines connect rows whose names are numbers (`0.1`, `p = 0.1`), but not other rows (`Fixed 0.1`). If records have a
+    group, there is a panel for each group. Panels share the y axis if all of them stay readable.
+
+    Args:
+        records: A row for each row of the table, in order, with the columns row, reported, reproduced, low, high (None
+            if missing), metric, seeds (a tuple of numbers, empty if there are enough for an interval) and optionally
+            group.
     """
     parts = _panels(records)
     shared = fill_one_axis([part[list(SOURCES)].to_numpy() for _, part in parts])
@@ -33,33 +36,49 @@ def profile(records: "DataFrame") -> "Figure":
     for axes, (group, part) in zip(grid, parts, strict=True):
         joined = part["row"].str.fullmatch(r"(\S+ ?= ?)?[-+−]?\d*\.?\d+(e-?\d+)?%?")
         for source, colour, _, fill in LOOKS:
-            style: dict[str, Any] = {"color": colour, "linestyle": "-" if fill else (0, (4, 2)), "zorder": 2}
-            axes.plot(part.index, part[source].where(joined), **style)
+            dashes: Any = "-" if fill else (0, (4, 2))
+            values = part[source].where(joined)
+            axes.plot(part.index, values, color=colour, linestyle=dashes, zorder=2)
         _beside(axes, part, upright=True)
-        # What all rows set, as in `λ = 0.1`, is said once below the axis, where many such labels would overlap.
-        set_by_all = re.match(r"\S+ ?= ?", part["row"].iloc[0])
-        name = set_by_all[0] if set_by_all and part["row"].str.startswith(set_by_all[0]).all() else ""
+        name = _shared_name(part)
         wrap = textwrap.TextWrapper(TICKS // len(part), break_long_words=False).fill
         axes.set_xticks(part.index, part["row"].str.removeprefix(name).map(wrap))
         axes.set_xlabel(name.rstrip(" ="))
         axes.set_title(group)
-        scale = "" if shared else "\non its own scale"
-        axes.set(ylabel=records["metric"].iloc[0] + scale)
+        label = records["metric"].iloc[0]
+        if not shared:
+            label += "\non its own scale"
+        axes.set(ylabel=label)
         axes.margins(x=0.06)
     _legend(figure, records)
     return figure
 
 
+def _shared_name(records: "DataFrame") -> str:
+    """Return a prefix of all rows, such as `λ = `, for the axis label.
+
+    Labels would overlap if each of them contained the prefix.
+    """
+    prefix = re.match(r"\S+ ?= ?", records["row"].iloc[0])
+    if prefix and records["row"].str.startswith(prefix[0]).all():
+        return prefix[0]
+    return ""
+
+
 def bars(records: "DataFrame") -> "Figure":
-    """Draw a column row by row: the reported point, ours and its interval. Records as for `profile`."""
+    """Draw columns row by row: the printed number, ours and the interval.
+
+    Args:
+        records: Records as for `profile`; there is a panel for each group.
+    """
     parts = _panels(records)
-    rows = list(max((part for _, part in parts), key=len)["row"])
+    rows = list(max([part for _, part in parts], key=len)["row"])
     names, height = row_names(rows)
     figure, grid, _ = panel_grid(len(parts), 1, (0.3, 0.4 + height * len(rows)))
     for axes, (_, part) in zip(grid, parts, strict=True):
-        # A panel that lacks a row leaves its place empty.
-        whole = len(part) == len(rows)
-        part = part.set_axis(range(len(rows)) if whole else list(map(rows.index, part["row"])))
+        # If a row is missing in a panel, its position stays empty.
+        places = range(len(rows)) if len(part) == len(rows) else list(map(rows.index, part["row"]))
+        part = part.set_axis(places)
         axes.hlines(part.index, part["reported"], part["reproduced"], color=QUIET, linewidth=0.8, zorder=1)
         _beside(axes, part, upright=False)
         axes.set_yticks(range(len(rows)), names)
@@ -69,8 +88,12 @@ def bars(records: "DataFrame") -> "Figure":
 
 
 def heat(records: "DataFrame") -> "Figure":
-    """Draw a number for each row and column as a shade. Records: row, column, value, metric; first row lowest."""
-    rows, columns = (list(dict.fromkeys(records[side])) for side in ("row", "column"))
+    """Draw a heat map of numbers by row and column, the first row lowest.
+
+    Args:
+        records: A row for each cell with the columns row, column, value and metric.
+    """
+    rows, columns = list(records["row"].unique()), list(records["column"].unique())
     grid = records.pivot_table(index="row", columns="column", values="value").loc[rows, columns].to_numpy()
     figure = canvas(2.2)
     axes = figure.subplots()
@@ -86,44 +109,56 @@ def heat(records: "DataFrame") -> "Figure":
     return figure
 
 
-# Source, colour, marker, filled: reported is hollow and dashed wherever it stands beside ours.
+# Source, colour, marker, and whether the marker is filled. Printed numbers are hollow and dashed.
 LOOKS = (("reported", QUIET, "s", False), ("reproduced", COLOURS[0], "o", True))
 ONE_MORE: dict[str, Any] = {"color": COLOURS[0], "linewidth": 4, "alpha": 0.25}
 
 
 def _panels(records: "DataFrame") -> "list[tuple[str, DataFrame]]":
-    """Return the records of each group, or all of them where they have none."""
-    return list(records.groupby("group", sort=False)) if "group" in records else [("", records)]
+    """Return pairs of group and records; without groups, one pair."""
+    if "group" in records:
+        return list(records.groupby("group", sort=False))
+    return [("", records)]
 
 
 def _beside(axes: "Axes", records: "DataFrame", upright: bool) -> None:
-    """Draw reported and reproduced points with the 95% prediction interval or the seeds."""
+    """Draw both numbers of each row with the interval or the seeds.
+
+    Args:
+        axes: The panel.
+        records: Records whose index contains the positions of the rows.
+        upright: Whether rows are on the x axis; otherwise they are on the y axis.
+    """
+
+    def plot(rows: Any, values: Any, **style: Any) -> None:
+        x, y = (rows, values) if upright else (values, rows)
+        axes.plot(x, y, **style)
+
     lines = axes.vlines if upright else axes.hlines
     lines(records.index, records["low"], records["high"], zorder=1, **ONE_MORE)
     for place, seeds in records["seeds"].items():
-        places = [place] * len(seeds)
-        axes.plot(*((places, seeds) if upright else (seeds, places)), zorder=2, **ONE_SEED)
+        plot([place] * len(seeds), seeds, zorder=2, **ONE_SEED)
     for source, style in _source_styles().items():
-        x, y = (records.index, records[source]) if upright else (records[source], records.index)
-        axes.plot(x, y, zorder=3, **style)
+        plot(records.index, records[source], zorder=3, **style)
 
 
 def _source_styles() -> dict[str, dict[str, Any]]:
-    return {
-        source: {
-            "color": colour,
-            "marker": marker,
-            "linestyle": "",
-            "markerfacecolor": colour if fill else "white",
-        }
-        for source, colour, marker, fill in LOOKS
-    }
+    """Return the style of the points of each source."""
+    styles = {}
+    for source, colour, marker, fill in LOOKS:
+        face = colour if fill else "white"
+        styles[source] = {"color": colour, "marker": marker, "linestyle": "", "markerfacecolor": face}
+    return styles
 
 
 def _legend(figure: "Figure", records: "DataFrame") -> None:
-    """Put what any panel shows of reported, reproduced, intervals and seeds into one legend."""
-    shown = {name: records[name].notna().any() for name in (*SOURCES, "low")}
-    handles = [handle(label=source, **style) for source, style in _source_styles().items() if shown[source]]
-    handles += [handle(label="95% prediction interval", **ONE_MORE)] if shown["low"] else []
-    handles += [handle(label="one seed", **ONE_SEED)] if records["seeds"].map(bool).any() else []
+    """Put a legend of the sources, intervals and seeds below the panels."""
+    handles = []
+    for source, style in _source_styles().items():
+        if records[source].notna().any():
+            handles.append(handle(label=source, **style))
+    if records["low"].notna().any():
+        handles.append(handle(label="95% prediction interval", **ONE_MORE))
+    if records["seeds"].map(bool).any():
+        handles.append(handle(label="one seed", **ONE_SEED))
     put_legend(figure, handles, columns=3)

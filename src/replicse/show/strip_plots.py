@@ -1,4 +1,4 @@
-"""Strip plots: what others measured next to printed numbers, and effects in order."""
+"""Strip plots of published measurements and of effects."""
 
 import textwrap
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
-# What others measured: the deciding source, other sources in the printed setting, released checkpoints, other settings.
+# Kinds of measurements: the source with most seeds, other sources, released checkpoints, other settings.
 SOURCES: dict[str, dict[str, Any]] = {
     "decides": {"marker": "o", "color": BLUE, "label": "source with most seeds: each seed"},
     "source": {"marker": "s", "color": ORANGE, "label": "other sources"},
@@ -27,31 +27,37 @@ SOURCES: dict[str, dict[str, Any]] = {
 }
 EXPECTED: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 6, "label": "95% prediction interval"}
 PRINTED: dict[str, Any] = {"color": INK, "linewidth": 0.8, "label": "printed"}
-# Of effects: a colour and a marker for each encoder, and how far its points are apart in a line.
+# Colour and marker of each encoder in a plot of effects, and the distance between encoders in a line.
 ENCODERS = ((BLUE, "o"), (ORANGE, "D"), (QUIET, "s"))
 APART = 0.22
-PART_BEYOND, MARGIN = (
-    3,
-    1.08,
-)  # at most one in so many effects is beyond the axis; the limit over the largest other
+# At most one in PART_BEYOND effects is beyond the axis. The axis ends at MARGIN times the largest other effect.
+PART_BEYOND, MARGIN = 3, 1.08
 
 
 def readings_records(item: JudgedItem) -> Iterator[dict[str, Any]]:
-    """Yield what others measured in the printed setting, less the printed number, by row: percentages alone.
+    """Yield measurements by others in the printed setting, by row.
 
-    Of a table with an average the average alone is shown. `low` and `high` are the 95% prediction interval
-    of the deciding source.
+    Only percentages are used, and only the averages if the table has averages.
+
+    Args:
+        item: The judged item.
+
+    Yields:
+        Dicts with the keys of `readings_plot`. Values are minus the printed number. `low` and `high` are the 95%
+        prediction interval of the source that decides the verdict.
     """
-    measured = [column for column in item.columns if is_percentage(column.metric_path)]
-    averages = [column for column in measured if column.average]
-    for column in averages or measured:
+    columns = [column for column in item.columns if is_percentage(column.metric_path)]
+    averages = [column for column in columns if column.average]
+    columns = averages or columns
+    for column in columns:
         for row in item.rows:
             name = item.id_at(row.id, column)
             cell = item.described.get(name)
             if cell is None or cell.reported is None or cell.printed is None:
                 continue
             label = item.row_names[row.id].lstrip("* ")
-            label += "" if len(averages or measured) == 1 else f", {column.label}"
+            if len(columns) > 1:
+                label += f", {column.label}"
             group = f"{label} {cell.reported.value}"
             for result in item.others.get(str(name), ()):
                 if result.is_printed:
@@ -59,19 +65,28 @@ def readings_records(item: JudgedItem) -> Iterator[dict[str, Any]]:
 
 
 def _points(result: SourceResult, printed: float, group: str) -> Iterator[dict[str, Any]]:
-    kind = "decides" if result.decides and result.trained else "source" if result.trained else "released"
-    bounds = (result.low, result.high) if kind == "decides" else (None, None)
-    low, high = (None if bound is None else bound - printed for bound in bounds)
+    kind = "source" if result.trained else "released"
+    low: float | None = None
+    high: float | None = None
+    if result.trained and result.decides:
+        kind = "decides"
+        if result.low is not None:
+            low = result.low - printed
+        if result.high is not None:
+            high = result.high - printed
     for value in result.values:
         point = {"group": group, "label": result.source, "source": kind, "value": float(value) - printed}
         yield {**point, "low": low, "high": high}
 
 
 def readings_plot(records: "DataFrame") -> "Figure":
-    """Draw one line for each row: what others measured, less the printed number, which is the vertical line.
+    """Draw measurements by others minus the printed number, a line per row.
 
-    Records: group (the row with its printed number), label (the source), source (decides, source, released), value, low
-    and high.
+    A vertical line is the printed number.
+
+    Args:
+        records: A row for each value with the columns group (the row and the printed number), label (the source),
+            source (decides, source, released), value, low and high.
     """
     groups = list(dict.fromkeys(records["group"]))
     names, height = row_names(groups)
@@ -88,21 +103,23 @@ def readings_plot(records: "DataFrame") -> "Figure":
                 axes.plot(values, [place] * len(values), linestyle="", markersize=3.5, alpha=0.9, **look)
     axes.set_yticks(range(len(groups)), names)
     axes.set(xlabel="measured less printed, points", ylim=(len(groups) - 0.5, -0.5))
-    shown = [
-        {"linestyle": "", "markersize": 3.5, **look}
-        for kind, look in SOURCES.items()
-        if kind in set(records["source"])
-    ]
-    bands = [EXPECTED] if records["low"].notna().any() else []
-    put_legend(figure, [handle(**look) for look in (PRINTED, *shown, *bands)], columns=2)
+    handles = [handle(**PRINTED)]
+    for kind, look in SOURCES.items():
+        if kind in set(records["source"]):
+            handles.append(handle(linestyle="", markersize=3.5, **look))
+    if records["low"].notna().any():
+        handles.append(handle(**EXPECTED))
+    put_legend(figure, handles, columns=2)
     return figure
 
 
 def effect_plot(records: "DataFrame") -> "Figure":
-    """Draw effects with their intervals, a line for each variant, the largest loss first: a colour for each encoder.
+    """Draw effects with intervals, a line per variant, largest loss first.
 
-    Records: group (the encoder), row (the variant), value, low, high (None where the effect is exact); metric, the
-    label of the axis, where it is not the STS average.
+    Args:
+        records: A row for each effect with the columns group (the encoder, which has a colour), row (the variant),
+            value, low and high (None if the effect is exact), and optionally metric (the label of the axis; default:
+            points of the STS average).
     """
     groups = list(dict.fromkeys(records["group"]))
     rows = list(records.groupby("row")["value"].mean().sort_values().index)
@@ -122,10 +139,9 @@ def effect_plot(records: "DataFrame") -> "Figure":
     axes.xaxis.set_major_formatter(lambda value, _: number_text(value))
     label = records["metric"].iloc[0] if "metric" in records else "effect in points of the STS average"
     axes.set(xlabel=textwrap.fill(label, 36), ylim=(len(rows) - 0.4, -0.6))
-    handles = [
-        handle(label=group, color=color, marker=marker, markersize=3, linestyle="")
-        for group, (color, marker) in looks.items()
-    ]
+    handles = []
+    for group, (color, marker) in looks.items():
+        handles.append(handle(label=group, color=color, marker=marker, markersize=3, linestyle=""))
     if records["low"].notna().any():
         handles.append(handle(label="95% interval", color=QUIET, linewidth=3, alpha=0.3))
     put_legend(figure, handles, columns=4)
@@ -133,14 +149,15 @@ def effect_plot(records: "DataFrame") -> "Figure":
 
 
 def number_text(value: float) -> str:
-    """Return a number of an axis with its sign; zero without one."""
+    """Format a number for an axis with a sign, unless it is zero."""
     return number(value, "+g") if value else "0"
 
 
 def axis_limit(records: "DataFrame") -> float:
-    """Return the largest absolute value of the axis of effects.
+    """Return the largest absolute value on the axis of effects.
 
-    Effects that are more than twice as large as all others lie beyond it, so that the others can be told apart.
+    Effects that are more than twice as large as all others are beyond the limit, so that the others can be
+    distinguished.
     """
     reach = records[["value", "low", "high"]].abs().max(axis=1)
     ends = sorted(reach.groupby(records["row"]).max(), reverse=True)
@@ -155,14 +172,18 @@ def axis_limit(records: "DataFrame") -> float:
 def _put_effect(
     axes: "Axes", place: float, effect: tuple[float, float, float], limit: float, look: tuple[str, str]
 ) -> None:
-    """Draw an effect with its interval, or an arrow and its number if it lies beyond the limit of the axis."""
+    """Draw an effect with an interval.
+
+    If the effect is beyond the limit of the axis, draw an arrow and the number.
+    """
     (value, low, high), (color, marker) = effect, look
     if abs(value) > limit:
-        edge = limit if value > 0 else -limit
-        axes.plot([edge], [place], ">" if value > 0 else "<", color=color, markersize=4)
-        text: dict[str, Any] = {"xytext": (-5 if value > 0 else 5, 0), "textcoords": "offset points"}
-        text |= {"ha": "right" if value > 0 else "left", "va": "center", "fontsize": 6.5}
-        axes.annotate(number(value, "+.1f"), (edge, place), color=color, **text)
+        edge, arrow, shift, side = limit, ">", -5, "right"
+        if value < 0:
+            edge, arrow, shift, side = -limit, "<", 5, "left"
+        axes.plot([edge], [place], arrow, color=color, markersize=4)
+        text: dict[str, Any] = {"xytext": (shift, 0), "textcoords": "offset points", "fontsize": 6.5}
+        axes.annotate(number(value, "+.1f"), (edge, place), color=color, ha=side, va="center", **text)
         return
     axes.hlines(place, max(low, -limit), min(high, limit), color=color, linewidth=3, alpha=0.3)
     axes.plot([value], [place], marker, color=color, markersize=3)

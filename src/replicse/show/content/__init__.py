@@ -1,1 +1,1 @@
-"""What a report says, before any format."""
+"""The contents of a report, independent of the format."""

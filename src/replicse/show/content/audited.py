@@ -1,4 +1,4 @@
-"""Group the audit's findings by paper and format them for a terminal."""
+"""Group the findings of the audit by paper and format them as text."""
 
 import textwrap
 from collections.abc import Sequence
@@ -23,19 +23,29 @@ def audit_parts(rows: Rows) -> dict[str, list[Finding]]:
 
 
 def few(places: Sequence[str]) -> str:
-    """Join the first places, and say how many more there are."""
-    more = len(places) - FEW_PLACES
-    return "; ".join(places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")
+    """Join the first places and count the others."""
+    text = "; ".join(places[:FEW_PLACES])
+    if len(places) > FEW_PLACES:
+        text += f" and {len(places) - FEW_PLACES} more"
+    return text
 
 
 def titled(paper: str, rows: Rows) -> str:
-    """Return the heading of a paper's findings, with their number."""
+    """Return a heading with the number of findings about a paper."""
     count = sum(row.rule != NOT_AUDITED for row in rows)
     return f"{paper}: {several(count, 'finding')}, {sum(row.is_certain for row in rows)} certain"
 
 
 def audit_text(rows: Rows, width: int = WIDTH) -> str:
-    """Format findings as paragraphs under the key of their paper."""
+    """Format findings as paragraphs below the key of each paper.
+
+    Args:
+        rows: Findings, grouped by paper.
+        width: Maximum length of a line. Default: WIDTH.
+
+    Returns:
+        The text, or "nothing found" if there are no findings.
+    """
     lines = []
     for paper, part in groupby(rows, key=attrgetter("paper")):
         findings = list(part)
@@ -44,9 +54,14 @@ def audit_text(rows: Rows, width: int = WIDTH) -> str:
             place = f"{row.place} ({row.rule})"
             lines += textwrap.wrap(place, width, initial_indent="  ", subsequent_indent="    ")
             # `follows` may already contain the numbers of `against`.
-            against = "" if all(each in row.follows for each in row.against) else few(row.against)
+            against = few(row.against)
+            if all(each in row.follows for each in row.against):
+                against = ""
             texts = (row.printed, against, row.follows, row.certainty, row.note)
-            details = zip(DETAILS, texts, strict=True)
-            lines += columns(((f"    {name}", text) for name, text in details if text), width=width)
+            details = []
+            for name, text in zip(DETAILS, texts, strict=True):
+                if text:
+                    details.append((f"    {name}", text))
+            lines += columns(details, width=width)
             lines.append("")
     return "\n".join(lines).rstrip() or "nothing found"

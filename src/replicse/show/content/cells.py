@@ -14,7 +14,7 @@ from replicse.show.content.numbers import (
     signed,
     small,
 )
-from replicse.spec.printed import Rounding
+from replicse.spec.printed import PrintedNumber, Rounding
 
 ARROW = "→"
 SYMBOLS = {
@@ -31,29 +31,35 @@ SYMBOLS = {
     QUOTED: "†",
 }
 MEANINGS = {
-    "within seed spread": "The reported number lies where one more of our runs is expected to fall.",
-    "higher": "The reproduced number is higher: the reported one lies below that interval. This is no pass.",
-    "lower": "The reproduced number is lower: the reported one lies above that interval.",
-    "equal": "Nothing has a seed (a count, a released encoder), and ours is the reported number as it is rounded.",
-    "not equal": "Nothing has a seed, and ours is another number than the reported one.",
-    "undetermined": "Fewer than three seeds and no published spread to judge it by.",
-    NOT_COMPARABLE: "The setting differs from the paper's, so no verdict is given. Where the scale differs, the caption"
-    " of the table says so once.",
+    "within seed spread": "The reported number is inside our 95% prediction interval for one more run.",
+    "higher": "Ours is higher: the reported number is below the interval. A higher score is a mismatch too.",
+    "lower": "Ours is lower: the reported number is above the interval.",
+    "equal": "There are no seeds (a count, a released encoder), and ours rounds to the reported number.",
+    "not equal": "There are no seeds, and ours differs from the reported number.",
+    "undetermined": "There are fewer than three seeds and no published spread.",
+    NOT_COMPARABLE: "The setting differs from the paper's, so there is no verdict. If the scale differs, only the"
+    " caption of the table shows it.",
     "not run": "Planned, but at least one run is missing.",
-    ABSENT: "The data set is not part of this study's data, so the cell could not be evaluated. Nothing failed.",
-    "failed": "A run that the cell needs failed, so no number is shown.",
-    QUOTED: "The paper took the number from elsewhere: shown, neither reproduced nor judged.",
+    ABSENT: "The dataset is not part of this study, so the cell could not be evaluated. Nothing failed.",
+    "failed": "A run that the cell needs failed, so there is no number.",
+    QUOTED: "The paper quotes the number from another source, so it is not reproduced or judged.",
 }
 Part = Literal["reported", "reproduced"]
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The parts of a formatted cell; a missing part is an empty string.
+    """The parts of a formatted cell as strings.
 
-    `spread` is half the width of an interval, or the values of the seeds if there are too few for an interval. `scale`
-    is the name of a scale other than the paper's, and is shown after the difference. `best` lists the numbers that are
-    the best of their column: `reported`, `reproduced` or both.
+    Attributes:
+        reported: The published number. Default: "".
+        reproduced: Our number. Default: "".
+        spread: Half the width of an interval, or the values of the seeds if they are too few for an interval.
+            Default: "".
+        delta: The difference in brackets. Default: "".
+        verdict: The verdict. Default: "".
+        scale: The name of a scale other than the paper's, which is shown after the difference. Default: "".
+        best: The numbers that are the best of the column: `reported`, `reproduced` or both. Default: ().
     """
 
     reported: str = ""
@@ -67,7 +73,9 @@ class Shown:
     @property
     def word(self) -> str:
         """Return the verdict, or "" if the caption gives it."""
-        return "" if self.scale and self.verdict == NOT_COMPARABLE else self.verdict
+        if self.scale and self.verdict == NOT_COMPARABLE:
+            return ""
+        return self.verdict
 
     @property
     def symbol(self) -> str:
@@ -91,9 +99,10 @@ class Shown:
 
     @property
     def wide(self) -> tuple[str, ...]:
-        """Return the wide details, which get a line each in a stacked cell."""
-        wide = self.scale or self.spread.startswith("{")
-        return tuple(filter(None, (self.delta, self.spread))) if wide else ()
+        """Return the details that each need a line in a stacked cell."""
+        if self.scale or self.spread.startswith("{"):
+            return tuple(filter(None, (self.delta, self.spread)))
+        return ()
 
     @property
     def text(self) -> str:
@@ -105,17 +114,20 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
     """Format a judged cell.
 
     Args:
-        cell: The cell; None gives empty parts.
-        scale: Name of the study's scale if it is not the paper's scale; the cell then shows no verdict.
-        quoted: Whether the paper quotes the number from elsewhere; then only the reported number is shown.
+        cell: The cell; None returns empty parts.
+        scale: Name of the study's scale if it is not the paper's scale; the cell then shows no verdict. Default: "".
+        quoted: Whether the paper quotes the number from elsewhere; then only the reported number is shown. Default:
+            False.
 
     Returns:
         The parts of the cell as text.
     """
     if cell is None:
         return Shown()
-    reported = cell.reported.value.strip() if cell.reported else ""
-    printed = cell.reported.number if cell.reported else None
+    reported = ""
+    printed: PrintedNumber | None = None
+    if cell.reported:
+        reported, printed = cell.reported.value.strip(), cell.reported.number
     if printed:
         reported = minus(reported)
     if quoted:
@@ -123,25 +135,32 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
     rounding = rounding_of(printed, cell.reproduced or 0)
     if printed is None and unit_of(cell.metric_path) == "count":
         rounding = Rounding(0, commas=True)
+    reproduced, delta = cell.text, ""
+    if cell.reproduced is not None:
+        reproduced = rounded(cell.reproduced, rounding)
+    if cell.delta is not None:
+        delta = f"({_joined(signed(cell.delta, rounding), scale)})"
     return Shown(
         reported=reported,
-        reproduced=cell.text if cell.reproduced is None else rounded(cell.reproduced, rounding),
+        reproduced=reproduced,
         spread=_spread(cell, rounding),
-        delta="" if cell.delta is None else f"({signed(cell.delta, rounding)}{scale and f' {scale}'})",
+        delta=delta,
         verdict=cell.shown_verdict(not scale),
         scale=scale,
     )
 
 
 def _spread(cell: CellResult, rounding: Rounding) -> str:
-    """Return half the width of the interval, or the seeds if too few."""
+    """Format half the width of the interval, or the seeds if too few."""
     if cell.seedless:
         return ""
     if cell.few:
         return in_braces(rounded(value, rounding) for value in cell.few)
     spread = half_width(cell.low, cell.high)
-    return "" if spread is None else f"±{small(spread, rounding)}{'*' if cell.borrowed else ''}"
+    if spread is None:
+        return ""
+    return f"±{small(spread, rounding)}" + "*" * cell.borrowed
 
 
 def _joined(*parts: str) -> str:
-    return " ".join(part for part in parts if part)
+    return " ".join(filter(None, parts))

@@ -1,4 +1,4 @@
-"""What a report says, before any format: findings, sections in the papers' order, appendices, provenance."""
+"""The contents of a report: findings, sections, pages, provenance."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +23,15 @@ ANATOMY = "reported → reproduced ±half-width or {seeds} (difference) verdict"
 
 @dataclass(frozen=True)
 class ItemEntry:
-    """One item with its grid; `name` is as the paper prints it (`Table 3`), `facts` its page and setting.
+    """An item and the parts of its entry in a report.
 
-    `rest` holds the columns without a number of ours.
+    Attributes:
+        item: The judged item.
+        grid: The table.
+        name: The name in the paper, such as `Table 3`.
+        facts: The item id, the page in the paper, and the setting.
+        notes: Notes below the table, in Markdown.
+        rest: The columns without a reproduced number. Default: None.
     """
 
     item: JudgedItem
@@ -43,7 +49,17 @@ class ItemEntry:
 
 @dataclass(frozen=True)
 class Section:
-    """One paper and its items; `coverage` says how many cells have a printed number, `notes` what it disputes."""
+    """A paper and its items.
+
+    Attributes:
+        key: The key of the paper.
+        title: The title.
+        byline: Authors, venue and year.
+        url: The URL of the paper, or "".
+        entries: The items.
+        coverage: A sentence with the number of cells that have a printed number. Default: "".
+        notes: Sentences about claims of the paper that contradict other papers. Default: ().
+    """
 
     key: str
     title: str
@@ -55,13 +71,28 @@ class Section:
 
     @property
     def page(self) -> str:
-        """Return the HTML file of the paper."""
+        """Return the name of the paper's HTML file."""
         return f"{self.key}.html"
+
+    @property
+    def items(self) -> list[JudgedItem]:
+        """Return the items of all entries."""
+        return [entry.item for entry in self.entries]
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of a waterfall, from `start` to `end` with the bounds of its end; `kind` names its looks."""
+    """A bar of a waterfall from `start` to `end`.
+
+    Attributes:
+        label: The label to the left of the bar.
+        text: The text to the right of the bar.
+        start: The number at which the bar begins.
+        end: The number at which the bar ends.
+        kind: The CSS class of the bar. Default: "variant".
+        low: The lower bound of the end. Default: None.
+        high: The upper bound of the end. Default: None.
+    """
 
     label: str
     text: str
@@ -74,7 +105,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Waterfall:
-    """How the effects of variants add up to a printed gap, which is the first step."""
+    """A chart of bars that add up, such as the effects of variants.
+
+    If the bars explain a printed gap, the gap is the first bar.
+    """
 
     title: str
     steps: tuple[Bar, ...]
@@ -82,13 +116,21 @@ class Waterfall:
 
 @dataclass(frozen=True)
 class Page:
-    """What is drawn from all papers: a title, a few sentences, and tables of text such as the claims.
+    """A page about all papers, such as the claims.
 
-    `headline` is what the page found, in a sentence; `waterfalls` are drawn above the tables where a format can. A page
-    with a `file` is an HTML page of its own, which also holds the `further` sheets: those of papers outside the study.
-    The search finds the single `lines` of some pages. `notes` are sentences that the pages of single papers show too.
-    `of` says what its tables are of, where that is not the study; `pictures` names items whose figures it shows.
-    An `open` page shows its sheets without a click.
+    Attributes:
+        title: The title.
+        text: Paragraphs in Markdown.
+        sheets: Tables of text.
+        headline: The main result in a sentence. Default: "".
+        waterfalls: Charts above the tables, if the format supports them. Default: ().
+        file: The name of a separate HTML file. Default: "", for a section of the report.
+        further: Sheets of papers outside the study, for a separate file. Default: ().
+        lines: Whether the search index contains each line of the sheets. Default: False.
+        of: The source of the numbers for captions. Default: "", for the study.
+        notes: A dict from paper keys to sentences that the page of the paper also shows. Default: {}.
+        pictures: Ids of items whose figures the page shows. Default: ().
+        open: Whether the sheets are visible without a click. Default: False.
     """
 
     title: str
@@ -107,9 +149,12 @@ class Page:
 
 @dataclass(frozen=True)
 class Headline:
-    """One of the sentences that a report begins with, and a line of details: interval, print, scale.
+    """A sentence at the beginning of a report, with a line of details.
 
-    `target` is what it is of: the name of a cell or an item, or the anchor of a page.
+    Attributes:
+        sentence: The finding.
+        detail: Details such as an interval, the published number or the scale. Default: "".
+        target: The link target: the name of a cell or an item, or the anchor of a page. Default: "".
     """
 
     sentence: str
@@ -119,11 +164,14 @@ class Headline:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a document says of the files around it, and links to.
+    """Texts and links for the files around a document.
 
-    `about` is what people wrote of the study, `root` leads from the document to logs and records where they are there,
-    `json` to the result of the item ITEM, `methods` to the page of methods by study; `studies` are committed ones as
-    (name, title, address).
+    Attributes:
+        about: The README of the study in Markdown. Default: "".
+        root: The URL of the folder of logs and records, if they exist. Default: "".
+        json: The URL of the result of the item ITEM. Default: "".
+        methods: The URL of the page "Methods by study". Default: "".
+        studies: Committed studies as (name, title, URL). Default: ().
     """
 
     about: str = ""
@@ -134,18 +182,20 @@ class Surroundings:
 
     @property
     def findings(self) -> str:
-        """Return the section Findings of what people wrote, without its heading; blank without one."""
+        """Return the section Findings of `about` without the heading, or ""."""
         section = FINDINGS.search(self.about)
-        return section[1].strip() if section else ""
+        if section is None:
+            return ""
+        return section[1].strip()
 
     @property
     def others(self) -> str:
-        """Return what people wrote without the section Findings."""
+        """Return `about` without the section Findings."""
         return FINDINGS.sub("", self.about)
 
     @property
     def parts(self) -> list[str]:
-        """Return `others` before its first heading of a second level, and the rest if there is one."""
+        """Split `others` before the first heading of the second level."""
         return re.split(r"^(?=## )", self.others, maxsplit=1, flags=re.MULTILINE)
 
     @property
@@ -156,11 +206,26 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Document:
-    """Everything a report holds; the formats differ in looks only.
+    """The complete contents of a report, which every format renders.
 
-    `picture` is what the findings are drawn from: `effects`, `deltas` or a waterfall; `shapes` are the orders of
-    columns; `whose` numbers are next to print. `log` and `record` are the paths of a run's log and record, with RUN in
-    place of its name.
+    Attributes:
+        scale: The name of the scale.
+        statement: A sentence about the scale.
+        facts: Pairs of name and value that describe the study.
+        findings: Sentences at the beginning of the report.
+        counts: The number of cells by verdict.
+        symbols: The legend of the verdicts.
+        sections: The papers.
+        pages: The pages about all papers.
+        provenance: Sheets of versions, hardware, protocols and datasets.
+        picture: The picture below the findings: `effects`, `deltas` or a waterfall. Default: "", for no picture.
+        shapes: The orders of rows by column. Default: ().
+        around: Texts and links for the files around the document.
+        log: The path of a run's log, with RUN for the name of the run. Default: "".
+        record: The path of a run's record, with RUN for the name of the run. Default: "".
+        whose: The label of the numbers that are compared with published numbers. Default: "ours".
+
+    The other attributes are strings that the report contains.
     """
 
     scale: str
@@ -195,65 +260,109 @@ def make_document(
     around: Surroundings = Surroundings(),
     picture: str | Waterfall = "",
 ) -> Document:
-    """Return the contents of a report.
+    """Build the document of a report.
 
-    Papers keep the order of the record, items that of the report. `pages` hold what is drawn from all of them (claims,
-    adjudication); `findings` are the sentences that it begins with, drawn in a `picture` where no other is fitting.
+    Args:
+        report: The report of a study.
+        pages: Pages about all papers, such as claims. Default: no pages.
+        findings: Sentences at the beginning. Default: no findings.
+        around: Texts and links for the files around the document.
+        picture: A picture of the findings. Default: differences or effects, depending on the scale.
+
+    Returns:
+        A document with the papers and items in the order of the study.
     """
     study, items = report.study, report.items
-    sections = [
-        _section(
-            key,
-            about,
-            [item for item in items if item.paper == key],
-            tuple(note for page in pages for note in page.notes.get(key, ())),
-        )
-        for key, about in study["papers"].items()
-    ]
-    sections = [section for section in sections if section.entries]
-    kept = items[0].kept if items else ""
-    # A committed study was made in the folder of its scale.
-    made_in = Paths(study["scale"])
-    drawn = "deltas" if study.get("comparable") else "effects" if study.get("judges_orders") else ""
+    sections = []
+    for key, about in study["papers"].items():
+        own = [item for item in items if item.paper == key]
+        if own:
+            sections.append(_section(key, about, own, _notes(pages, key)))
+    name, caveat = study["scale"], ""
+    if items:
+        name, caveat = items[0].kept or name, items[0].caveat
+    title = f"{TITLE}: {name}"
+    if study.get("incomplete"):
+        title += ", incomplete"
+    # The logs of a committed study are in the folder of the scale.
+    paths = Paths(study["scale"])
+    reading = paragraphs("reading")
+    log, record, whose = f"{paths.logs}/train/RUN.log", paths.run("RUN", PROVENANCE), "ours"
+    if report.record:
+        log, record, whose = "", "", "others"
+        reading = (*paragraphs("record_cells"), *reading)
     return Document(
         scale=study["scale"],
         statement=study["shows"],
         facts=study_facts(report),
         findings=tuple(findings),
-        counts=counts_sheet(
-            [(section.key, [entry.item for entry in section.entries]) for section in sections]
-        ),
+        counts=counts_sheet({section.key: section.items for section in sections}),
         symbols=legend(),
         sections=tuple(sections),
         pages=tuple(pages),
         provenance=provenance_sheets(report),
-        caveat=items[0].caveat if items else "",
+        caveat=caveat,
         made_from=made_from(report),
-        title=f"{TITLE}: {kept or study['scale']}" + (", incomplete" if study.get("incomplete") else ""),
+        title=title,
         subtitle=study.get("title", ""),
-        picture=picture or drawn,
+        picture=picture or _default_picture(study),
         shapes=report.shapes,
         around=around,
         introduction=paragraphs("introduction")[0],
-        reading=(*(paragraphs("record_cells") if report.record else ()), *paragraphs("reading")),
-        log="" if report.record else f"{made_in.logs}/train/RUN.log",
-        record="" if report.record else made_in.run("RUN", PROVENANCE),
-        whose="others" if report.record else "ours",
+        reading=reading,
+        log=log,
+        record=record,
+        whose=whose,
     )
 
 
+def _notes(pages: Iterable[Page], paper: str) -> tuple[str, ...]:
+    """Return the notes of all pages about a paper."""
+    notes: list[str] = []
+    for page in pages:
+        notes += page.notes.get(paper, ())
+    return tuple(notes)
+
+
+def _default_picture(study: Mapping[str, Any]) -> str:
+    if study.get("comparable"):
+        return "deltas"
+    if study.get("judges_orders"):
+        return "effects"
+    return ""
+
+
 def printed_of(items: Iterable[ItemResult]) -> str:
-    """Return how many cells of some items have a printed number, as `9 of 87`; quoted cells have one."""
-    printed = [cell.reported is not None for item in items for cell in item.described.values()]
-    return f"{sum(printed)} of {len(printed)}"
+    """Count the cells with a printed number, such as `9 of 87`.
+
+    Quoted cells have a printed number.
+    """
+    printed = cells = 0
+    for item in items:
+        cells += len(item.described)
+        printed += sum(cell.reported is not None for cell in item.described.values())
+    return f"{printed} of {cells}"
 
 
 def coverage(about: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
-    """Return how many cells of some items of a paper have a printed number, and what is said of those without."""
-    kinds = [[item for item in items if item.kind == kind] for kind in ("table", "figure")]
-    parts = [f"{group[0].kind}s {printed_of(group)}" for group in kinds if group]
-    apart = f" ({', '.join(parts)})" if len(parts) > 1 else ""
-    return f"{printed_of(items)} cells have a printed number{apart}. {about.get('coverage', '')}".strip()
+    """Describe the number of cells that have a printed number.
+
+    Args:
+        about: The paper, as in paper.yaml; `coverage` is a sentence about missing printed numbers.
+        items: The items of the paper.
+
+    Returns:
+        A sentence with the count, by tables and figures if there are both.
+    """
+    parts = []
+    for kind in ("table", "figure"):
+        group = [item for item in items if item.kind == kind]
+        if group:
+            parts.append(f"{kind}s {printed_of(group)}")
+    text = f"{printed_of(items)} cells have a printed number"
+    if len(parts) > 1:
+        text += f" ({', '.join(parts)})"
+    return f"{text}. {about.get('coverage', '')}".strip()
 
 
 def _section(
@@ -264,7 +373,7 @@ def _section(
     return Section(
         key=key,
         title=about["title"],
-        byline=". ".join(part for part in (about.get("authors", ""), published) if part),
+        byline=". ".join(filter(None, (about.get("authors", ""), published))),
         url=about.get("url", ""),
         entries=tuple(_entry(item, key) for item in items),
         coverage=coverage(about, items),
@@ -274,14 +383,17 @@ def _section(
 
 def _entry(item: JudgedItem, key: str) -> ItemEntry:
     name, _, page = item.place.partition(", ")
-    setting = [f"{key} {value}" for key, value in item.setting.items()]
-    facts = (item.item, *([page] if page else []), *setting)
+    facts = [item.item, page] if page else [item.item]
+    facts += [f"{key} {value}" for key, value in item.setting.items()]
     grid, rest = folded(grid_of(item))
+    notes = remarks(item)
+    if rest:
+        notes += (folded_note(rest),)
     return ItemEntry(
         item=item,
         grid=grid,
         name=name or item.item.rpartition("/")[2],
-        facts=facts,
-        notes=(*remarks(item), *([folded_note(rest)] if rest else [])),
+        facts=tuple(facts),
+        notes=notes,
         rest=rest,
     )

@@ -1,4 +1,4 @@
-"""Differences between the rows of an item and its baseline row as text, paired by seed."""
+"""Format and write differences to the baseline row, paired by seed."""
 
 from pathlib import Path
 
@@ -10,9 +10,9 @@ FIELDS = ("row", "baseline", "column", "difference", "low", "high", "p", "n_pair
 
 
 def difference_notes(item: JudgedItem) -> list[str]:
-    """Return a sentence for each column: the difference of each row to the baseline row, with interval and p.
+    """Describe the differences to the baseline row, a note per column.
 
-    Differences of a single seed are left out.
+    A note contains the difference of each row with an interval and p. Differences of a single seed are skipped.
     """
     columns: dict[str, list[Effect]] = {}
     for effect in item.effects:
@@ -20,27 +20,36 @@ def difference_notes(item: JudgedItem) -> list[str]:
             columns.setdefault(effect.column, []).append(effect)
     notes = []
     for column, effects in columns.items():
-        pairs = {effect.backbones for effect in effects}
-        how = f" ({effects[0].over}, 95% interval)" if len(pairs) == 1 else " (95% interval)"
-        listed = "; ".join(_difference(effect, with_pairs=len(pairs) > 1) for effect in effects)
-        notes.append(f"{column}, difference to {effects[0].base}{how}: {listed}.")
+        same_pairs = len({effect.backbones for effect in effects}) == 1
+        how = f"{effects[0].over}, 95% interval" if same_pairs else "95% interval"
+        listed = "; ".join(_difference(effect, with_pairs=not same_pairs) for effect in effects)
+        notes.append(f"{column}, difference to {effects[0].base} ({how}): {listed}.")
     return notes
 
 
 def _difference(effect: Effect, with_pairs: bool) -> str:
-    over = f", {effect.over}" if with_pairs else ""
-    return f"{effect.row} {effect_text(effect.ours)}{p_text(effect.p)}{over}"
+    text = f"{effect.row} {effect_text(effect.ours)}{p_text(effect.p)}"
+    return f"{text}, {effect.over}" if with_pairs else text
 
 
 def p_text(p: float | None) -> str:
-    """Return `, p 0.012`; an empty string without an interval."""
+    """Format a p-value, such as `, p 0.012`; return "" for None."""
     if p is None:
         return ""
-    return ", p < 0.001" if p < 0.001 else f", p {p:.2g}"
+    if p < 0.001:
+        return ", p < 0.001"
+    return f", p {p:.2g}"
 
 
 def write_differences(item: JudgedItem, file: Path) -> None:
-    """Write the differences of an item to its baseline row as CSV; write no file if there are none."""
+    """Write the differences of an item to the baseline row as CSV.
+
+    If there are no differences, no file is written.
+
+    Args:
+        item: The judged item.
+        file: Path of the CSV file, with the columns FIELDS.
+    """
     rows = []
     for effect in item.effects:
         rows.append(

@@ -1,7 +1,7 @@
-"""Tables before they are rendered: columns of cells, and the lines of the body."""
+"""Tables that every format can render: columns of cells and lines."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,16 +10,21 @@ from replicse.show.content.cells import Shown
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.tables import OWN
 
-# With more columns, a cell is stacked on two lines; with fewer, its verdict is written in words.
+# Cells of tables with more columns are stacked on two lines; other cells contain the verdict in words.
 WRITTEN_OUT = 2
 Kind = Literal["label", "result", "prose"]
 
 
 @dataclass(frozen=True)
 class GridCell:
-    """A cell with its facts, (name, value) pairs, and its address as a link target.
+    """A cell of a grid.
 
-    `indent` and `mark`, the letter of a footnote, are used only for row labels.
+    Attributes:
+        shown: The formatted parts.
+        facts: Pairs of name and value for a tooltip. Default: ().
+        address: The cell as a link target. Default: "".
+        indent: Whether a row label is indented. Default: False.
+        mark: The letter of a row label's footnote. Default: "".
     """
 
     shown: Shown
@@ -33,9 +38,14 @@ class GridCell:
 class Column:
     """A column of a grid, with a cell for each line.
 
-    `kind` chooses how the column is rendered: a `label` names the row and is repeated in every panel, a `result` shows
-    the parts of a cell, `prose` wraps. `id` is the column's id in the paper's YAML file. `average` marks an average
-    over tasks, `others` the column with other people's measurements of the column before it.
+    Attributes:
+        heading: The heading.
+        kind: `label` for the names of rows, which every panel repeats; `result` for cells with aligned parts; `prose`
+            for text that wraps.
+        cells: The cells, one for each line.
+        id: The id of the column in the paper's YAML file. Default: "".
+        average: Whether the column is an average over tasks. Default: False.
+        others: Whether the column contains measurements by others for the column to its left. Default: False.
     """
 
     heading: str
@@ -49,23 +59,31 @@ class Column:
         """Return the longest text of a part of the cells.
 
         Args:
-            part: A field of Shown; `wide` compares each line of the wide details.
-            stacked: Whether cells are stacked; then details with a line of their own are ignored.
+            part: An attribute of Shown; `wide` compares each line of the wide details.
+            stacked: Whether cells are stacked; wide details are then ignored. Default: False.
 
         Returns:
             The longest text, or "" if no cell has the part.
         """
-        shown = [cell.shown for cell in self.cells]
-        if part == "wide":
-            return max((text for each in shown for text in each.wide), key=len, default="")
-        if stacked and part in ("delta", "spread"):
-            shown = [each for each in shown if not each.wide]
-        return max((getattr(each, part) for each in shown), key=len, default="")
+        texts: list[str] = []
+        for cell in self.cells:
+            if part == "wide":
+                texts += cell.shown.wide
+            elif not (stacked and cell.shown.wide and part in ("delta", "spread")):
+                texts.append(getattr(cell.shown, part))
+        return max(texts, key=len, default="")
 
 
 @dataclass(frozen=True)
 class GridLine:
-    """A row under one protocol; `indent` marks another protocol of the row above."""
+    """A row under one protocol.
+
+    Attributes:
+        row: The row.
+        protocol: The name of the protocol. Default: as described.
+        rule: Whether there is a rule above the line. Default: False.
+        indent: Whether the line is another protocol of the row above. Default: False.
+    """
 
     row: RowHead
     protocol: str = AS_DESCRIBED
@@ -74,15 +92,17 @@ class GridLine:
 
     @property
     def label(self) -> str:
-        """Return the name of the row, with its protocol if it is not the described one."""
+        """Return the name of the row, with the protocol if it differs."""
         if self.protocol == AS_DESCRIBED:
             return self.row.label
-        return self.protocol if self.indent else f"{self.row.label} ({self.protocol})"
+        if self.indent:
+            return self.protocol
+        return f"{self.row.label} ({self.protocol})"
 
 
 @dataclass(frozen=True)
 class Heading:
-    """The paper's heading of a block of rows; `rule` draws a line above it."""
+    """The heading of a group of rows; `rule` adds a rule above it."""
 
     text: str
     rule: bool = True
@@ -90,10 +110,13 @@ class Heading:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table that any format can render.
+    """A table that every format can render.
 
-    `columns` start with the labels. `footnotes` are (mark, text) pairs of the marked labels, and `caption` names the
-    item and the scale.
+    Attributes:
+        columns: The columns, labels first.
+        body: The lines and headings.
+        footnotes: Pairs of mark and text. Default: ().
+        caption: The item, the seeds and the scale. Default: "".
     """
 
     columns: tuple[Column, ...]
@@ -108,12 +131,15 @@ class Grid:
 
     @property
     def lines(self) -> list[GridLine]:
-        """Return the entries of the body that have cells, without the headings."""
+        """Return the entries of the body without the headings."""
         return [entry for entry in self.body if isinstance(entry, GridLine)]
 
     @property
     def rows(self) -> Iterator[tuple[GridLine | Heading, list[tuple[Column, GridCell]]]]:
-        """Yield each entry of the body with its (column, cell) pairs; a heading has an empty list."""
+        """Yield each entry of the body with a list of (column, cell).
+
+        The list of a heading is empty.
+        """
         cells = zip(*(column.cells for column in self.columns), strict=True)
         for entry in self.body:
             here = () if isinstance(entry, Heading) else next(cells)
@@ -121,48 +147,62 @@ class Grid:
 
     @property
     def stacked(self) -> bool:
-        """Return whether there are so many columns that cells are stacked on two lines."""
+        """Return whether cells are stacked, because there are many columns."""
         return sum(not column.others for column in self.results) > WRITTEN_OUT
 
 
 def with_numbers(grid: Grid) -> Grid:
-    """Remove the rows without a reproduced number, or return the whole grid if no row has one."""
-    lines = list(enumerate(grid.lines))
-    rows = {line.row.id for place, line in lines if _has_number(grid, place)}
+    """Remove the rows without a reproduced number.
+
+    If no row has a reproduced number, the grid is unchanged.
+    """
+    rows = set()
+    for place, line in enumerate(grid.lines):
+        if _has_number(grid, place):
+            rows.add(line.row.id)
     if not rows:
         return grid
-    kept = [place for place, line in lines if line.row.id in rows]
+    places = [place for place, line in enumerate(grid.lines) if line.row.id in rows]
     body: list[GridLine | Heading] = []
-    # Go backwards, because a heading is kept if a row below it is kept.
+    # Iterate in reverse, because a heading is kept if a row below it is kept.
     for entry in reversed(grid.body):
         if isinstance(entry, GridLine):
             body += [entry] * (entry.row.id in rows)
         elif body and isinstance(body[-1], GridLine):
             body.append(entry)
-    columns = []
-    for column in grid.columns:
-        cells = tuple(column.cells[place] for place in kept)
-        columns.append(replace(column, cells=cells))
-    return replace(grid, columns=tuple(columns), body=tuple(reversed(body)))
+    return replace(grid, columns=_select_lines(grid, places), body=tuple(reversed(body)))
 
 
 def own_rows_first(grid: Grid) -> Grid:
-    """Return a grid whose first rows are those that a person added to the paper's table."""
+    """Move the rows that a user added to the paper's table to the top."""
     lines = grid.lines
     order = sorted(range(len(lines)), key=lambda place: lines[place].row.group != OWN)
     if order == list(range(len(lines))):
         return grid
-    own = [entry for entry in grid.body if _is_own(entry)]
-    others = [entry for entry in grid.body if not _is_own(entry)]
+    own: list[GridLine | Heading] = []
+    others: list[GridLine | Heading] = []
+    for entry in grid.body:
+        if _is_own(entry):
+            own.append(entry)
+        else:
+            others.append(entry)
     body = [replace(own[0], rule=False), *own[1:], replace(others[0], rule=True), *others[1:]]
+    return replace(grid, columns=_select_lines(grid, order), body=tuple(body))
+
+
+def _select_lines(grid: Grid, places: Sequence[int]) -> tuple[Column, ...]:
+    """Return the columns with the lines at some indices."""
     columns = []
     for column in grid.columns:
-        columns.append(replace(column, cells=tuple(column.cells[place] for place in order)))
-    return replace(grid, columns=tuple(columns), body=tuple(body))
+        cells = [column.cells[place] for place in places]
+        columns.append(replace(column, cells=tuple(cells)))
+    return tuple(columns)
 
 
 def _is_own(entry: GridLine | Heading) -> bool:
-    return entry.text == OWN if isinstance(entry, Heading) else entry.row.group == OWN
+    if isinstance(entry, Heading):
+        return entry.text == OWN
+    return entry.row.group == OWN
 
 
 def _has_number(grid: Grid, line: int) -> bool:
@@ -170,13 +210,20 @@ def _has_number(grid: Grid, line: int) -> bool:
 
 
 def panels(grid: Grid, most: int) -> list[Grid]:
-    """Split a grid into panels of at most `most` columns each, not counting the labels.
+    """Split a grid into panels of similar size.
 
-    The panels are as equal in size as possible, and each begins with the labels.
+    Args:
+        grid: The grid.
+        most: The maximum number of columns in a panel, without the labels.
+
+    Returns:
+        A list of grids that all contain the labels.
     """
     results = grid.results
     labels = [column for column in grid.columns if column.kind == "label"]
     count = max(1, math.ceil(len(results) / max(1, most)))
     size = max(1, math.ceil(len(results) / count))
-    starts = range(0, max(1, len(results)), size)
-    return [replace(grid, columns=(*labels, *results[start : start + size])) for start in starts]
+    parts = []
+    for start in range(0, max(1, len(results)), size):
+        parts.append(replace(grid, columns=(*labels, *results[start : start + size])))
+    return parts

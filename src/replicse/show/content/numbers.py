@@ -8,7 +8,7 @@ from replicse.judge.report.report_types import Effect
 from replicse.printable import MINUS, number
 from replicse.spec.printed import PrintedNumber, Rounding, parse_number
 
-# Default decimals if there is no published number whose rounding can be used.
+# Default number of decimals if there is no published number.
 DECIMALS = 2
 DIGITS = "123456789"  # a number with one of these is not zero
 
@@ -29,63 +29,78 @@ def tick(value: int) -> str:
 
 
 def printed_difference(printed: float | None) -> str:
-    """Format a difference of published numbers with a sign and all decimals.
-
-    Return "" for None.
-    """
-    return "" if printed is None else number(printed, "+,.10g")
+    """Format a published difference with a sign; return "" for None."""
+    if printed is None:
+        return ""
+    return number(printed, "+,.10g")
 
 
 def effect_text(effect: Paired, each: Callable[[float], str] = plus_minus) -> str:
-    """Format an effect with its interval, or with too few seeds.
+    """Format an effect with an interval, or with two seeds.
 
     Args:
         effect: A difference paired by seed.
-        each: Formats one number.
+        each: A function that formats a number. Default: two decimals and a sign.
 
     Returns:
-        Text such as `−12.86 [−18.78, −6.94]` or `+0.40 {+0.31, +0.49}`.
+        A string such as `−12.86 [−18.78, −6.94]` or `+0.40 {+0.31, +0.49}`; a single seed is only a number.
     """
     if effect.low is not None and effect.high is not None:
         return f"{each(effect.mean)} [{each(effect.low)}, {each(effect.high)}]"
-    return each(effect.mean) + (f" {in_braces(map(each, effect.by_seed))}" if effect.n > 1 else "")
+    if effect.n > 1:
+        return f"{each(effect.mean)} {in_braces(map(each, effect.by_seed))}"
+    return each(effect.mean)
 
 
 def effect_of_rows(effect: Effect, each: Callable[[float], str] = plus_minus) -> str:
-    """Format our effect of a row, with the kind of pairs."""
-    return effect_text(effect.ours, each) + (f" {effect.over}" if effect.backbones else "")
+    """Format our effect of a row, and the pairs if they cross backbones.
+
+    Args:
+        effect: The effect of a row.
+        each: A function that formats a number. Default: two decimals and a sign.
+    """
+    text = effect_text(effect.ours, each)
+    return f"{text} {effect.over}" if effect.backbones else text
 
 
 def rounding_of(printed: PrintedNumber | None, value: float = 0.0) -> Rounding:
     """Return the rounding of a published number.
 
     Args:
-        printed: The published number; without one, two decimals are used.
-        value: Our number; if it is too small for two decimals, such as a learning rate, two digits are kept.
+        printed: The published number. If it is None, two decimals are used.
+        value: Our number. If it is too small for two decimals, such as a learning rate, two digits are used. Default:
+            0.0.
     """
     shown = printed
     if shown is None and 0 < abs(value) < 10**-DECIMALS:
         shown = parse_number(format(value, ".2g"))
-    return shown.rounding if shown else Rounding(DECIMALS)
+    if shown is None:
+        return Rounding(DECIMALS)
+    return shown.rounding
 
 
 def finest_rounding(printed: Iterable[str]) -> Rounding:
-    """Return the rounding with the most decimals of published numbers.
+    """Return the finest rounding of published numbers.
 
-    The default is two decimals.
+    Args:
+        printed: Published numbers as strings. Strings that cannot be parsed are ignored.
+
+    Returns:
+        The rounding with the most decimals. Default: two decimals.
     """
     numbers = filter(None, map(parse_number, printed))
     return max((each.rounding for each in numbers), default=Rounding(DECIMALS))
 
 
 def rounded(value: float, rounding: Rounding) -> str:
-    """Round a number as a published number is rounded.
+    """Format a number with the rounding of a published number.
 
-    The minus sign is U+2212, and zero is never negative. A count that would be rounded to 0M is written out.
+    The minus sign is U+2212, and zero has no sign. A count that would be rounded to 0M is written in full.
     """
     scaled = value / rounding.factor
     kind = "e" if rounding.scientific else "f"
-    text = number(scaled, f"{',' if rounding.commas else ''}.{rounding.decimals}{kind}")
+    commas = "," if rounding.commas else ""
+    text = number(scaled, f"{commas}.{rounding.decimals}{kind}")
     if any(digit in DIGITS for digit in text.partition("e")[0]):
         return text + rounding.unit
     if rounding.unit and value:
@@ -94,9 +109,11 @@ def rounded(value: float, rounding: Rounding) -> str:
 
 
 def signed(value: float, rounding: Rounding) -> str:
-    """Round a difference and add its sign, unless it is rounded to zero."""
+    """Format a difference with a sign, unless it is rounded to zero."""
     text = rounded(value, rounding)
-    return f"+{text}" if value > 0 and any(digit in DIGITS for digit in text) else text
+    if value > 0 and any(digit in DIGITS for digit in text):
+        return f"+{text}"
+    return text
 
 
 def half_width(low: float | None, high: float | None) -> float | None:
@@ -110,7 +127,7 @@ def half_width(low: float | None, high: float | None) -> float | None:
 
 
 def small(spread: float, rounding: Rounding) -> str:
-    """Round a spread as its cell is rounded.
+    """Format a spread with the rounding of a cell.
 
     A spread that would be rounded to zero gets more decimals.
     """

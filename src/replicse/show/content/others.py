@@ -16,62 +16,88 @@ RELEASED = "released"  # the protocol of the authors' published checkpoints
 
 
 def heads_of_others(item: JudgedItem, heads: Sequence[ColumnHead]) -> list[ColumnHead]:
-    """Return the columns that are followed by a column `others`.
+    """Return the columns that get a column `others` to their right.
 
-    These are the averages, or every column if there are few. A table with many columns and no average gets no such
-    column; `replicse why` lists the measurements of each cell.
+    These are the averages, or every column if there are few. If a table has many columns and no average, the list is
+    empty; `replicse why` lists the measurements of each cell.
     """
     measured = {tuple(name.split("/")[3:5]) for name in item.others}
-    found = [head for head in heads if (head.id, head.metric) in measured or (head.id, "") in measured]
+    found = []
+    for head in heads:
+        if (head.id, head.metric) in measured or (head.id, "") in measured:
+            found.append(head)
     averages = [head for head in found if head.average]
-    return averages or (found if len(heads) <= WRITTEN_OUT else [])
+    if averages or len(heads) > WRITTEN_OUT:
+        return averages
+    return found
 
 
 def others_text(item: JudgedItem, line: GridLine, head: ColumnHead) -> str:
-    """Format the first source of a cell and the number of other sources."""
+    """Format the first source of a cell and the number of other sources.
+
+    Return "" if the cell has no source.
+    """
     results = item.others.get(str(item.id_at(line.row.id, head)), ())
-    if line.protocol == RELEASED:
-        results = tuple(each for each in results if each.released)
-    elif line.protocol != AS_DESCRIBED:
+    if line.protocol not in (AS_DESCRIBED, RELEASED):
         return ""
-    elif any(cell.row == line.row.id and cell.protocol == RELEASED for cell in item.cells):
-        results = tuple(each for each in results if not each.released)
+    # A row has a line for released checkpoints if a cell has this protocol.
+    if any(cell.row == line.row.id and cell.protocol == RELEASED for cell in item.cells):
+        is_released = line.protocol == RELEASED
+        results = tuple(each for each in results if each.released == is_released)
     if not results:
         return ""
-    more = len({each.source for each in results} - {results[0].source})
-    return source_text(results[0]) + (f" and {more} more" if more else "")
+    text = source_text(results[0])
+    more = len({each.source for each in results}) - 1
+    if more:
+        text += f" and {more} more"
+    return text
 
 
 def source_text(result: SourceResult) -> str:
-    """Format a source's result, such as `75.35 (sd 0.60, n 5), sdcse`."""
-    spread = f"sd {number(result.sd)}, " if result.sd is not None else ""
-    text = f"{number(result.mean)} ({spread}n {result.n})" if result.trained else number(result.mean)
-    kind = f" {RELEASED}," if result.released else ""
-    setting = "" if result.is_printed else ", another setting"
-    return f"{text},{kind} {result.source}{setting}"
+    """Format the result of a source: `75.35 (sd 0.60, n 5), sdcse`."""
+    parts = [number(result.mean)]
+    if result.trained:
+        spread = "" if result.sd is None else f"sd {number(result.sd)}, "
+        parts[0] += f" ({spread}n {result.n})"
+    if result.released:
+        parts.append(RELEASED)
+    parts.append(result.source)
+    if not result.is_printed:
+        parts.append("another setting")
+    return ", ".join(parts)
 
 
 def others_facts(item: JudgedItem, cell: CellId) -> tuple[tuple[str, str], ...]:
-    """Return measurements in the published setting as a fact of a cell."""
-    results = item.others.get(str(cell.described), ())
-    printed = [each for each in results if each.is_printed]
-    texts = [f"{source_text(each)} {SYMBOLS.get(each.verdict, '')}".strip() for each in printed]
-    others = len(results) - len(printed)
-    texts += [f"{several(others, 'result')} in other settings"] if others else []
+    """Format the measurements of a cell in the published setting.
+
+    Returns:
+        A fact as (name, value), or () if there are no measurements.
+    """
+    texts, others = [], 0
+    for each in item.others.get(str(cell.described), ()):
+        if each.is_printed:
+            texts.append(f"{source_text(each)} {SYMBOLS.get(each.verdict, '')}".strip())
+        else:
+            others += 1
+    if others:
+        texts.append(f"{several(others, 'result')} in other settings")
     return ((OTHERS, "; ".join(texts)),) if texts else ()
 
 
 def others_note(item: JudgedItem) -> tuple[str, ...]:
-    """Say how many published numbers of an item others have measured.
+    """Count the published numbers of an item that others have measured.
 
-    Return () if there are no such numbers.
+    Returns:
+        A note, or () if there are no such numbers.
     """
-    numbers = (cell for cell in item.described.values() if cell.metric != TEXT)
-    printed = [cell for cell in numbers if cell.printed is not None]
-    measured = sum(str(item.id_of(cell)) in item.others for cell in printed)
+    printed = measured = 0
+    for cell in item.described.values():
+        if cell.metric != TEXT and cell.printed is not None:
+            printed += 1
+            measured += str(item.id_of(cell)) in item.others
     if not measured:
         return ()
     return (
-        f"Others measured {measured} of the {several(len(printed), 'printed number')}: mean, standard deviation and"
+        f"Others measured {measured} of the {several(printed, 'printed number')}: mean, standard deviation and"
         " number of runs, each of one source. `replicse why CELL` lists all sources with their files.",
     )

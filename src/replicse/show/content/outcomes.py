@@ -6,7 +6,7 @@ from replicse.judge.report.judgements import JudgedClaim
 from replicse.printable import MINUS
 
 FOR_OR_AGAINST = ("for", "against")
-# Symbols, so that outcomes differ without colour.
+# Symbols that distinguish outcomes without colour.
 SYMBOLS = {
     "supported": "✓",
     "contradicted": "✗",
@@ -21,11 +21,23 @@ SYMBOLS = {
 
 
 def contradicted(row: JudgedClaim, rows: Iterable[JudgedClaim]) -> list[str]:
-    """List the claims of other papers that a claim contradicts."""
-    by_name = {other.claim: other for other in rows} if row.contradicts else {}
+    """List the claims of other papers that a claim contradicts.
+
+    Args:
+        row: The claim.
+        rows: All claims of the study.
+
+    Returns:
+        A list of strings such as `contradicts simcse/dropout (in print supported, ours for)`.
+    """
+    if not row.contradicts:
+        return []
+    by_name = {other.claim: other for other in rows}
     lines = []
     for name in row.contradicts:
-        outcomes = both_say(by_name[name]) if name in by_name else "not in this study"
+        outcomes = "not in this study"
+        if name in by_name:
+            outcomes = both_say(by_name[name])
         lines.append(f"contradicts {name} ({outcomes})")
     return lines
 
@@ -36,12 +48,19 @@ def both_say(row: JudgedClaim) -> str:
 
 
 def probability_text(probability: float | None) -> str:
-    """Format a probability with two decimals, never as 0 or 1; "" for None."""
-    if probability is None or 0.005 <= probability < 0.995:
-        return "" if probability is None else f"{probability:.2f}"
+    """Format a probability with two decimals, but never as 0 or 1.
+
+    Return "" for None.
+    """
+    if probability is None:
+        return ""
+    if 0.005 <= probability < 0.995:
+        return f"{probability:.2f}"
     return "< 0.01" if probability < 0.5 else "> 0.99"
 
 
 def marked(outcome: str) -> str:
-    """Put the symbol before an outcome; "" without an outcome."""
-    return f"{SYMBOLS[outcome]} {outcome}" if outcome else ""
+    """Put the symbol before an outcome; return "" without an outcome."""
+    if not outcome:
+        return ""
+    return f"{SYMBOLS[outcome]} {outcome}"

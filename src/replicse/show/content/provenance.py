@@ -11,24 +11,27 @@ HASH = 16
 
 
 def made_from(report: Report) -> str:
-    """Describe the commit of a study; "" if it was run outside git."""
+    """Describe the commit of a study; return "" if it was run outside git."""
     study = report.study
     if not study.get("commit"):
         return ""
-    return f"commit {study['commit'][:12]}{' with uncommitted changes' if study.get('dirty') else ''}"
+    text = f"commit {study['commit'][:12]}"
+    return f"{text} with uncommitted changes" if study.get("dirty") else text
 
 
 def study_facts(report: Report) -> tuple[tuple[str, str], ...]:
     """Return (name, value) pairs that describe a study, without empty values."""
     study, machines = report.study, report.machines
     commit = study.get("commit", "")[:12]
+    if commit and study.get("dirty"):
+        commit += ", with uncommitted changes"
     facts = {
         "Scale": study["scale"],
         "Incomplete": study.get("incomplete", ""),
         "Left out": study.get("left_out", ""),
         "Seeds": ", ".join(map(str, study["seeds"])),
         "Mixed" if len(machines) > 1 else "Made on": report.mixture or " ".join(map(str, machines)),
-        "Commit": f"{commit}, with uncommitted changes" if commit and study.get("dirty") else commit,
+        "Commit": commit,
         "Package sha256": study.get("package_sha256", "")[:HASH],
         "Generated": study.get("generated", ""),
     }
@@ -36,7 +39,10 @@ def study_facts(report: Report) -> tuple[tuple[str, str], ...]:
 
 
 def provenance_sheets(report: Report) -> tuple[Sheet, ...]:
-    """Return sheets of study, versions, hardware, protocols and datasets."""
+    """Return sheets of study, versions, hardware, protocols and datasets.
+
+    Empty sheets are skipped.
+    """
     return tuple(sheet for sheet in _sheets(report) if sheet.rows)
 
 
@@ -54,9 +60,13 @@ def _sheets(report: Report) -> Iterator[Sheet]:
 
 
 def _hash(entry: Mapping[str, Any]) -> str:
-    """Return the first digits of a file's hash, or "not there"."""
-    return "not there" if entry.get("missing") else entry["sha256"][:HASH]
+    """Return the first digits of a file's hash, or "not there" if missing."""
+    if entry.get("missing"):
+        return "not there"
+    return entry["sha256"][:HASH]
 
 
 def _rows(entry: Mapping[str, Any]) -> str:
-    return "" if entry.get("rows") is None else f"{entry['rows']:,}"
+    if entry.get("rows") is None:
+        return ""
+    return f"{entry['rows']:,}"

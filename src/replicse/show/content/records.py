@@ -1,4 +1,4 @@
-"""Turn an item's result into the tidy data of its figure."""
+"""Convert the result of an item to the tidy data of a figure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -12,15 +12,17 @@ from replicse.spec.cell_id import CellId
 SOURCES = ("reported", "reproduced")
 PLANE = ("alignment", "uniformity")
 Record = dict[str, Any]
-Cells = Mapping[tuple[str, CellId], CellResult]  # by title of a variant, "" without a variant
+Cells = Mapping[tuple[str, CellId], CellResult]  # keys: title of the variant ("" without a variant), cell
 
 
 def records_of(item: JudgedItem) -> list[Record]:
     """Return the tidy records of an item's figure.
 
-    Cells without a number are skipped.
+    Cells without a number are skipped. A profile uses the first column. A spectrum and a density use the curves of the
+    item.
 
-    A profile uses the first column; a spectrum and a density use the item's curves.
+    Returns:
+        A list of dicts with the columns of the figure; `replicse.show.figures.DRAWERS` describes them.
     """
     makers = {
         "trajectory": _trajectory,
@@ -36,7 +38,7 @@ def records_of(item: JudgedItem) -> list[Record]:
 
 
 def as_csv(records: Iterable[Mapping[str, Any]]) -> list[Record]:
-    """Convert records for a CSV.
+    """Convert the tuples in records to strings for a CSV file.
 
     Values of seeds are joined by spaces, coordinates by commas.
     """
@@ -51,14 +53,16 @@ def as_csv(records: Iterable[Mapping[str, Any]]) -> list[Record]:
 
 
 def _value_text(value: object) -> str:
-    return ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
+    if isinstance(value, tuple):
+        return ",".join(map(repr, value))
+    return repr(value)
 
 
 def _trajectory(item: ItemResult) -> Iterator[Record]:
     """Yield alignment and uniformity of the mean, then of each seed.
 
-    The last step is the selected checkpoint. A variant of the protocol counts as another source, because it measures
-    the same runs in another way.
+    The last step is the selected checkpoint. A variant of the protocol is a source, because it measures the same runs
+    differently.
     """
     steps: dict[int, list[ColumnHead]] = {}
     for column in item.columns:
@@ -68,48 +72,61 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
     for source in (*SOURCES, *item.variants.values()):
         for row in item.rows:
             for columns in steps.values():
-                if point := _measures(item, cells, source, row.id, columns):
+                if measures := _measures(item, cells, source, row.id, columns):
                     selected = "selected" if columns[0].step == -1 else ""
                     about = {"method": row.label, "step": columns[0].id, "selected": selected}
-                    for seed, place in (("", point), *point["by_seed"]):
-                        seen = {name: place[name] for name in PLANE}
-                        yield {**about, **seen, "source": source, "seed": seed}
+                    for seed, place in (("", measures), *measures["by_seed"]):
+                        point = {"alignment": place["alignment"], "uniformity": place["uniformity"]}
+                        yield {**about, **point, "source": source, "seed": seed}
 
 
 def _scatter(item: ItemResult) -> Iterator[Record]:
     """Yield alignment, uniformity and the first score by source and row."""
     cells = _cells(item)
-    scored = {name.column for (_, name), cell in cells.items() if {cell.printed, cell.reproduced} != {None}}
-    scores = [
-        _metric(column) for column in item.columns if column.id in scored and _metric(column) not in PLANE
-    ]
-    metric = next(iter(scores), "")
+    metric = _first_score(item, cells)
     for source in SOURCES:
         for row in item.rows:
             if point := _measures(item, cells, source, row.id, item.columns):
-                score = {"score": point.get(metric), "metric": metric}
-                seen = {name: point[name] for name in PLANE} | score
-                yield {"label": row.label, **seen, "source": source, "seeds": point["seeds"]}
+                yield {
+                    "label": row.label,
+                    "alignment": point["alignment"],
+                    "uniformity": point["uniformity"],
+                    "score": point.get(metric),
+                    "metric": metric,
+                    "source": source,
+                    "seeds": point["seeds"],
+                }
+
+
+def _first_score(item: ItemResult, cells: Cells) -> str:
+    """Return the metric of the first score with a number, or ""."""
+    scored = {name.column for (_, name), cell in cells.items() if {cell.printed, cell.reproduced} != {None}}
+    for column in item.columns:
+        if column.id in scored and _metric(column) not in PLANE:
+            return _metric(column)
+    return ""
 
 
 def _measures(
     item: ItemResult, cells: Cells, source: str, row: str, columns: Iterable[ColumnHead]
 ) -> dict[str, Any]:
-    """Return a row's values by metric.
+    """Return the values of a row as a dict from metric to number.
 
-    The dict is empty if alignment or uniformity is missing.
-
-    `seeds` contains (uniformity, alignment) of each seed if there are too few seeds for an interval, and `by_seed` the
-    values of each seed if there are several.
+    The dict also has the keys `seeds`, a tuple of (uniformity, alignment) for each seed if there are too few seeds for
+    an interval, and `by_seed`, the values of each seed if there are several. It is empty if alignment or uniformity is
+    missing.
     """
     variant = "" if source in SOURCES else source
-    keys = {_metric(column): (variant, item.id_at(row, column)) for column in columns}
-    there = {metric: cells[key] for metric, key in keys.items() if key in cells}
     is_reported = source == "reported"
-    values = {}
-    for metric, cell in there.items():
-        values[metric] = cell.printed if is_reported else cell.reproduced
-    if None in [values.get(name) for name in PLANE]:
+    keys = {}
+    for column in columns:
+        keys[_metric(column)] = variant, item.id_at(row, column)
+    there, values = {}, {}
+    for metric, key in keys.items():
+        if key in cells:
+            there[metric] = cells[key]
+            values[metric] = cells[key].printed if is_reported else cells[key].reproduced
+    if any(values.get(name) is None for name in PLANE):
         return {}
     if is_reported:
         return {**values, "seeds": (), "by_seed": ()}
@@ -118,12 +135,13 @@ def _measures(
 
 
 def _by_seed(cells: Mapping[str, CellResult]) -> list[tuple[str, Record]]:
-    """Return alignment and uniformity by seed, if several seeds have both."""
-    alignment, uniformity = (_values_by_seed(cells[name]) for name in PLANE)
-    shared = [seed for seed in alignment if seed in uniformity]
-    if len(shared) < 2:
-        return []
-    return [(str(seed), {"alignment": alignment[seed], "uniformity": uniformity[seed]}) for seed in shared]
+    """Return alignment and uniformity by seed if several seeds have both."""
+    alignment, uniformity = map(_values_by_seed, (cells["alignment"], cells["uniformity"]))
+    points = []
+    for seed, value in alignment.items():
+        if seed in uniformity:
+            points.append((str(seed), {"alignment": value, "uniformity": uniformity[seed]}))
+    return points if len(points) > 1 else []
 
 
 def _values_by_seed(cell: CellResult) -> dict[Any, Any]:
@@ -133,33 +151,49 @@ def _values_by_seed(cell: CellResult) -> dict[Any, Any]:
 def _profile(item: ItemResult) -> Iterator[Record]:
     """Yield both numbers of each row, with the interval or the seeds.
 
-    A table uses its first column. A figure of bars has a panel for each column, a profile one for each group of rows.
+    A table uses the first column. Bars have a panel for each column, a profile has a panel for each group of rows.
     """
-    cells, panels = _cells(item), item.figure == "bars" and item.kind == "figure"
-    for column in item.columns if panels else item.columns[:1]:
+    cells, columns = _cells(item), item.columns[:1]
+    panels = item.figure == "bars" and item.kind == "figure"
+    if panels:
+        columns = item.columns
+    for column in columns:
         metric = _metric(column)
-        axis = column.label if metric.lower() in ("", column.label.lower()) else f"{column.label} ({metric})"
+        axis = column.label
+        if metric.lower() not in ("", column.label.lower()):
+            axis += f" ({metric})"
         for row in item.rows:
             cell = cells.get(("", item.id_at(row.id, column)))
             if cell is None or {cell.printed, cell.reproduced} == {None}:
                 continue
-            numbers = {"reported": cell.printed, "reproduced": cell.reproduced}
-            interval = {"low": cell.low, "high": cell.high, "seeds": cell.few}
-            group = axis if panels else row.group if item.figure == "profile" else ""
-            yield {
-                "row": row.label, **numbers, **interval, "metric": axis, **({"group": group} if group else {}),
-            }  # fmt: skip
+            record = {
+                "row": row.label,
+                "reported": cell.printed,
+                "reproduced": cell.reproduced,
+                "low": cell.low,
+                "high": cell.high,
+                "seeds": cell.few,
+                "metric": axis,
+            }
+            if panels:
+                record["group"] = axis
+            elif item.figure == "profile" and row.group:
+                record["group"] = row.group
+            yield record
 
 
 def _effects(item: JudgedItem) -> Iterator[Record]:
     """Yield the difference of each row to the baseline row, paired by seed."""
     base = item.row_names[item.baseline]
     for each in item.effects:
-        ours = {"value": each.ours.mean, "low": each.ours.low, "high": each.ours.high}
         yield {
-            "group": each.column, "row": item.row_names[each.cell.row], **ours,
+            "group": each.column,
+            "row": item.row_names[each.cell.row],
+            "value": each.ours.mean,
+            "low": each.ours.low,
+            "high": each.ours.high,
             "metric": f"{each.column} less {base}'s, paired by seed",
-        }  # fmt: skip
+        }
 
 
 def _spectrum(item: ItemResult) -> Iterator[Record]:
@@ -195,14 +229,13 @@ def _heat(item: ItemResult) -> Iterator[Record]:
 
 
 def _cells(item: ItemResult) -> Cells:
-    """Return the cells by variant and described name.
+    """Return a dict of cells by variant and described name.
 
     If several protocols are not variants, the described protocol is used.
     """
-    cells = {
-        (item.variants.get(cell.protocol, ""), item.id_of(cell).described): cell
-        for cell in reversed(item.cells)
-    }
+    cells = {}
+    for cell in reversed(item.cells):
+        cells[item.variants.get(cell.protocol, ""), item.id_of(cell).described] = cell
     return cells | {("", name): cell for name, cell in item.described.items()}
 
 

@@ -1,7 +1,7 @@
 """Plain tables of text, such as verdict counts and symbols."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -9,13 +9,20 @@ from typing import Any, Self
 from replicse.judge.report.report_types import JudgedItem
 from replicse.show.content.cells import MEANINGS, SYMBOLS
 
-# A function that formats an entry for a column, by the column's heading.
+# A dict from the heading of a column to a function that formats an entry.
 Columns = dict[str, Callable[[Any], str]]
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A plain table of text, such as verdict counts, claims or provenance."""
+    """A plain table of strings, such as verdict counts or claims.
+
+    Attributes:
+        title: The title.
+        header: The headings of the columns.
+        rows: The rows, each with a string for every column.
+        note: Text below the table in Markdown. Default: "".
+    """
 
     title: str
     header: tuple[str, ...]
@@ -27,18 +34,20 @@ class Sheet:
         """Create a sheet with one row for each entry.
 
         Args:
-            title: Title of the sheet.
-            entries: Objects that the functions of `columns` accept.
-            columns: Functions that return a column's text for an entry, by heading. A column without text is omitted.
-            note: Text below the sheet.
+            title: The title.
+            entries: Objects that the functions in `columns` can format.
+            columns: A dict from headings to functions that format an entry. Empty columns are omitted.
+            note: Text below the table. Default: "".
         """
         entries = list(entries)
         kept = {}
         for heading, text in columns.items():
-            texts = [text(entry) for entry in entries]
+            texts = list(map(text, entries))
             if any(texts) or not entries:
                 kept[heading] = texts
-        rows = zip(*kept.values(), strict=True) if kept else [()] * len(entries)
+        rows: list[tuple[str, ...]] = [()] * len(entries)
+        if kept:
+            rows = list(zip(*kept.values(), strict=True))
         return cls(title, tuple(kept), tuple(rows), note)
 
     def __post_init__(self) -> None:
@@ -51,42 +60,54 @@ class Sheet:
     def numeric(self) -> set[int]:
         """Return the indices of the columns that contain only numbers.
 
-        Cached, because pages use it for each field.
+        The result is cached, because templates use it for each field.
         """
-        columns = list(zip(*self.rows, strict=True))
-        return {place for place, texts in enumerate(columns) if all(map(_is_number, filter(None, texts)))}
+        found = set()
+        for place, texts in enumerate(zip(*self.rows, strict=True)):
+            if all(map(_is_number, filter(None, texts))):
+                found.add(place)
+        return found
 
 
 def verdict_counts(items: Iterable[JudgedItem]) -> Counter[str]:
-    """Count the cells of items by the verdict that they show.
-
-    Quoted cells count as quoted.
-    """
+    """Count the cells of items by verdict; `quoted` is also a verdict."""
     return sum((Counter(item.verdicts) for item in items), Counter())
 
 
-def counts_sheet(papers: Sequence[tuple[str, Sequence[JudgedItem]]]) -> Sheet:
-    """Count cells by verdict, with a row for each paper and one for all."""
-    counts = {name: verdict_counts(items) for name, items in papers}
+def counts_sheet(papers: Mapping[str, Sequence[JudgedItem]]) -> Sheet:
+    """Create a sheet with the number of cells of each verdict.
+
+    Args:
+        papers: A dict from paper keys to lists of items.
+
+    Returns:
+        A sheet with a row for each paper and a row for all papers, or without rows if there are no cells.
+    """
+    counts = {name: verdict_counts(items) for name, items in papers.items()}
     counts["all"] = sum(counts.values(), Counter())
-    names = [name for name in SYMBOLS if counts["all"][name]]
-    header = ("Paper", *(f"{SYMBOLS[name]} {name}" for name in names), "cells")
+    names, headings = [], []
+    for name, symbol in SYMBOLS.items():
+        if counts["all"][name]:
+            names.append(name)
+            headings.append(f"{symbol} {name}")
     rows = []
     for paper, count in counts.items():
         numbers = [str(count[name]) for name in names]
         rows.append((paper, *numbers, str(count.total())))
-    return Sheet("Cells by verdict", header, tuple(rows) if names else ())
+    if not names:
+        rows = []
+    return Sheet("Cells by verdict", ("Paper", *headings, "cells"), tuple(rows))
 
 
 def legend() -> Sheet:
-    """Return the meanings of all symbols."""
-    rows = [(symbol, name, MEANINGS[name]) for name, symbol in SYMBOLS.items()]
-    star = (
-        "*",
-        "borrowed spread",
-        "The interval rests on a published spread, pooled with that of our seeds.",
+    """Create a sheet with the meaning of each symbol."""
+    rows = []
+    for name, symbol in SYMBOLS.items():
+        rows.append((symbol, name, MEANINGS[name]))
+    rows.append(
+        ("*", "borrowed spread", "The interval uses a published spread, pooled with the spread of our seeds.")
     )
-    return Sheet("Symbols", ("", "Verdict", "Meaning"), (*rows, star))
+    return Sheet("Symbols", ("", "Verdict", "Meaning"), tuple(rows))
 
 
 def _is_number(text: str) -> bool:

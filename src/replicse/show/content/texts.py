@@ -7,9 +7,14 @@ from replicse.show.formats import templates
 
 
 def paragraphs(page: str, *facts: object) -> tuple[str, ...]:
-    """Return the paragraphs of a page's introduction.
+    """Load the introduction of a page.
 
-    `facts` are the arguments of its macro.
+    Args:
+        page: The name of a macro in the template `pages.md.j2`.
+        facts: The arguments of the macro.
+
+    Returns:
+        The paragraphs in Markdown.
     """
     text = str(getattr(_texts(), page)(*facts))
     return tuple(" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))

@@ -7,9 +7,10 @@ if TYPE_CHECKING:
 
 
 def templates(**options: Any) -> "Environment":
-    """Return the Jinja environment with all templates.
+    """Create a Jinja environment with all templates.
 
-    `options` are the format's own options.
+    Args:
+        options: Options of `jinja2.Environment` for the format, such as autoescape.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

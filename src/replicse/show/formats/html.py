@@ -16,20 +16,20 @@ from markupsafe import Markup, escape
 from replicse.printable import MINUS
 from replicse.show.content.cell_facts import cell_address, run_command
 from replicse.show.content.contents import Document, ItemEntry, Page, Section, Waterfall
-from replicse.show.content.grids import Column, Grid, GridCell, GridLine, panels
+from replicse.show.content.grids import Column, Grid, GridLine, panels
 from replicse.show.formats import templates
 from replicse.show.formats.pictures import deltas_svg, effects_svg, slopes_svg, waterfall_svg
 from replicse.show.formats.prose import html_blocks, html_inline, kept_whole
 
-# Number of columns that fit beside the labels, and number from which smaller type is used.
+# Maximum number of columns in a panel, and minimum number for a smaller font.
 COLUMNS, DENSE = 8, 7
-# An SVG above this many bytes is replaced by its PNG, which is smaller.
+# The PNG, which is smaller, is used if the SVG has more characters.
 LARGE = 300_000
-# Relative size of the type of a stacked cell's details.
+# Relative font size of a stacked cell's details.
 DETAIL = 0.86
 PATH, DIGITS = re.compile(r' d="[^"]*"'), re.compile(r"(\.\d)\d+")
 UNQUOTED = " /:;,.=()+-'!?*@_~"
-# Width of the arrow of a cell with its margins, in digits.
+# Width of an arrow with margins, in digits.
 ARROW = 2.0
 # The name of an item or cell, such as simcse/table3/p0.1/stsb-dev.
 NAME = re.compile(r"([a-z0-9]+/[A-Za-z0-9-]+(?:/[^\s/,;:()]+)*)")
@@ -39,18 +39,27 @@ def document(report: Document) -> str:
     """Render the first page of the report."""
     template = _environment().get_template("report.html.j2")
     index = json.dumps(search_index(report), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-    links = addresses(report) | {page.file.partition(".")[0]: page.file for page in report.pages if page.file}
+    links = addresses(report)
+    for page in report.pages:
+        if page.file:
+            links[page.file.partition(".")[0]] = page.file
     return template.render(report=report, links=links, picture=Markup(_picture(report)), index=Markup(index))
 
 
 def page(report: Document, page: Page, pictures: Mapping[str, str] | None = None) -> str:
-    """Render a page with its own HTML file.
+    """Render a page with a separate HTML file.
 
-    `pictures` contains data URLs by item id.
+    Args:
+        report: The document.
+        page: A page of the document.
+        pictures: A dict from item ids to data URLs of figures. Default: no figures.
     """
     template = _environment().get_template("page.html.j2")
-    addresses_of_pictures = pictures or {}
-    drawn = [(item, addresses_of_pictures[item]) for item in page.pictures if addresses_of_pictures.get(item)]
+    drawn = []
+    for item in page.pictures:
+        address = (pictures or {}).get(item)
+        if address:
+            drawn.append((item, address))
     return template.render(report=report, page=page, links=addresses(report), drawn=drawn)
 
 
@@ -59,9 +68,9 @@ def paper(report: Document, section: Section, pictures: Mapping[str, str], alone
 
     Args:
         report: The document.
-        section: The paper's part of it.
-        pictures: Data URLs by item id.
-        alone: Whether to omit the links to the rest of the report, for the page of one item.
+        section: The section of the paper.
+        pictures: A dict from item ids to data URLs of figures, or "".
+        alone: Whether to omit links to other pages, for the page of a single item. Default: False.
     """
     template = _environment().get_template("paper.html.j2")
     return template.render(report=report, section=section, pictures=pictures, alone=alone)
@@ -70,7 +79,11 @@ def paper(report: Document, section: Section, pictures: Mapping[str, str], alone
 def methods(title: str, text: Sequence[str], studies: Sequence[tuple[str, str]], table: Grid) -> str:
     """Render the page "Methods by study".
 
-    `studies` are pairs of a study's folder name and a description.
+    Args:
+        title: The title.
+        text: Paragraphs in Markdown.
+        studies: Pairs of the folder name and the description of a study.
+        table: The grid of methods by studies.
     """
     template = _environment().get_template("methods.html.j2")
     return template.render(title=title, text=text, studies=studies, grid=table, alone=True)
@@ -82,69 +95,100 @@ def _picture(report: Document) -> str:
         return waterfall_svg(report.picture)
     if report.picture == "effects":
         return effects_svg(report) or slopes_svg(report)
-    return deltas_svg(report) if report.picture else ""
+    if report.picture == "deltas":
+        return deltas_svg(report)
+    return ""
 
 
 def addresses(report: Document) -> dict[str, str]:
-    """Return the URL of each item and cell by name.
+    """Return the URL of each item and cell.
 
-    A cell that is not shown has its item's URL.
+    Args:
+        report: The document.
+
+    Returns:
+        A dict from the names of items and cells to URLs. A cell that is not shown has the URL of the item.
     """
     links = {}
     for section in report.sections:
         for entry in section.entries:
             links[entry.item.item] = f"{section.page}#{entry.anchor}"
-            shown = {cell.address for cell in _cells(entry)}
+            shown = set(_cell_addresses(entry))
             for name in map(entry.item.name_of, entry.item.by_id):
                 address = cell_address(name)
-                links[name] = f"{section.page}#{address}" if address in shown else links[entry.item.item]
+                if address not in shown:
+                    address = entry.anchor
+                links[name] = f"{section.page}#{address}"
     return links
 
 
-def _cells(entry: ItemEntry) -> Iterator[GridCell]:
-    grids = (entry.grid, entry.rest) if entry.rest else (entry.grid,)
-    return (cell for grid in grids for column in grid.results for cell in column.cells if cell.address)
+def _cell_addresses(entry: ItemEntry) -> Iterator[str]:
+    columns = entry.grid.results
+    if entry.rest:
+        columns += entry.rest.results
+    for column in columns:
+        for cell in column.cells:
+            if cell.address:
+                yield cell.address
 
 
 def search_index(report: Document) -> list[tuple[Any, ...]]:
     """Return the search index of a report.
 
-    It has (text, URL) of items, rows and lines of pages.
+    Args:
+        report: The document.
 
-    The entry of a row with published numbers also has the common start of its cells' URLs, and a dict from each number
-    to the end of the URL of the first cell with it.
+    Returns:
+        A list of (text, URL) for papers, items, rows and lines of pages. The entry of a row with published numbers also
+        has the common prefix of the URLs of the cells, and a dict from each number to the rest of the URL of the first
+        cell with the number.
     """
-    index: list[tuple[Any, ...]] = [
-        (page.title, page.file or f"#{_slug(page.title)}") for page in report.pages
-    ]
+    index: list[tuple[Any, ...]] = []
+    for page in report.pages:
+        index.append((page.title, _page_address(page)))
     for section in report.sections:
         index.append((section.title, section.page))
         for entry in section.entries:
-            where = f"{section.key} {entry.name}"
-            index.append((f"{where}: {entry.item.title}", f"{section.page}#{entry.anchor}"))
-            others = (cells for _, cells in entry.rest.rows) if entry.rest else repeat([])
-            for (line, shown), more in zip(entry.grid.rows, others, strict=False):
-                if isinstance(line, GridLine):
-                    cells = [cell for _, cell in (*shown, *more) if cell.address]
-                    start = cell_address(f"{entry.item.item}/{line.row.id}")
-                    numbers = {
-                        cell.shown.reported.replace(MINUS, "-"): cell.address for cell in reversed(cells)
-                    }
-                    ends = {
-                        number: address.removeprefix(start) for number, address in numbers.items() if number
-                    }
-                    address = f"{section.page}#{cells[0].address if cells else entry.anchor}"
-                    row = (f"{where}: {line.label}", address)
-                    index.append((*row, f"{section.page}#{start}", ends) if ends else row)
+            index.append(
+                (f"{section.key} {entry.name}: {entry.item.title}", f"{section.page}#{entry.anchor}")
+            )
+            index += _indexed_rows(section, entry)
     for page in report.pages:
-        place = page.file or f"#{_slug(page.title)}"
-        for sheet in (*page.sheets, *page.further) if page.lines else ():
-            index += [(f"{page.title}: {row[0]}", place) for row in sheet.rows]
+        if page.lines:
+            for sheet in (*page.sheets, *page.further):
+                index += [(f"{page.title}: {row[0]}", _page_address(page)) for row in sheet.rows]
     return index
 
 
+def _page_address(page: Page) -> str:
+    return page.file or f"#{_slug(page.title)}"
+
+
+def _indexed_rows(section: Section, entry: ItemEntry) -> Iterator[tuple[Any, ...]]:
+    """Yield the entries of an item's rows in the search index."""
+    others = (cells for _, cells in entry.rest.rows) if entry.rest else repeat([])
+    for (line, shown), more in zip(entry.grid.rows, others, strict=False):
+        if not isinstance(line, GridLine):
+            continue
+        cells = [cell for _, cell in (*shown, *more) if cell.address]
+        start = cell_address(f"{entry.item.item}/{line.row.id}")
+        # In reverse, so that the first cell with a number is used.
+        ends: dict[str, str] = {}
+        for cell in reversed(cells):
+            if cell.shown.reported:
+                ends[cell.shown.reported.replace(MINUS, "-")] = cell.address.removeprefix(start)
+        address = f"{section.page}#{cells[0].address if cells else entry.anchor}"
+        row = (f"{section.key} {entry.name}: {line.label}", address)
+        yield (*row, f"{section.page}#{start}", ends) if ends else row
+
+
 def linked(text: str, links: Mapping[str, str]) -> Markup:
-    """Turn each name of an item or cell in a text into a link."""
+    """Convert each name of an item or cell in a text to a link.
+
+    Args:
+        text: Plain text.
+        links: A dict from names to URLs; other names remain text.
+    """
     shown = []
     for part in NAME.split(kept_whole(text)):
         address = links.get(part)
@@ -153,14 +197,19 @@ def linked(text: str, links: Mapping[str, str]) -> Markup:
 
 
 def data_address(stem: Path) -> str:
-    """Return a figure as a data URL: its SVG, or its PNG if the SVG is large."""
+    """Load a figure as a data URL: the SVG, or the PNG if the SVG is large.
+
+    Args:
+        stem: Path of the figure without a suffix.
+    """
     text = stem.with_name(f"{stem.name}.svg").read_text(encoding="utf-8")
     if len(text) > LARGE:
         picture = stem.with_name(f"{stem.name}.png").read_bytes()
         return f"data:image/png;base64,{base64.b64encode(picture).decode('ascii')}"
-    # Round coordinates to a tenth of a point, which no screen can show; other numbers must stay exact.
+    # Round coordinates to a tenth of a point, which is invisible. Other numbers should stay exact.
     text = PATH.sub(lambda match: DIGITS.sub(r"\1", match[0]), text)
-    return f"data:image/svg+xml,{quote(' '.join(text.split()).replace(chr(34), chr(39)), safe=UNQUOTED)}"
+    single_quoted = " ".join(text.split()).replace('"', "'")
+    return f"data:image/svg+xml,{quote(single_quoted, safe=UNQUOTED)}"
 
 
 @cache
@@ -185,9 +234,10 @@ def _environment() -> Environment:
 
 def _widths(table: Grid) -> str:
     """Return CSS properties with the widths of the parts of each column."""
-    return ";".join(
-        _column_widths(column, place, table.stacked) for place, column in enumerate(table.results)
-    )
+    widths = []
+    for place, column in enumerate(table.results):
+        widths.append(_column_widths(column, place, table.stacked))
+    return ";".join(widths)
 
 
 def _column_widths(column: Column, place: int, stacked: bool) -> str:
@@ -196,7 +246,7 @@ def _column_widths(column: Column, place: int, stacked: bool) -> str:
         len(column.longest(part, stacked)) * size for part, size in sizes.items()
     )
     if stacked:
-        # The parenthesis of a difference may hang to the left, so that digits are aligned.
+        # Digits are aligned, so the parenthesis of a difference can extend to the left.
         left, right = max(left, delta - 1), max(right, spread)
         left = max(left, wide - right - ARROW)
     parts = {"left": left, "right": right, "spread": spread, "delta": delta}

@@ -1,4 +1,4 @@
-"""Render tables and the report as LaTeX with booktabs, for any engine."""
+"""Render tables and reports as LaTeX with booktabs for every engine."""
 
 import math
 import re
@@ -25,55 +25,73 @@ from replicse.show.formats.prose import (
     latex_text,
 )
 
-# Widths in points: the text, a character in a table, the parts of a cell that the template sets, gaps.
+# Widths in points: the page, a character in a table, an arrow, a symbol, a gap, and columns of labels and prose.
 ROOM, CHARACTER = 476.0, 4.3
 ARROW_WIDTH, SYMBOL, GAP = 11.0, 10.0, 8.0
 LABEL, PROSE = 165.0, 150.0
 HEADER = 14
 PARTS: tuple[Part, ...] = ("reported", "reproduced")
-# A table with at most this many physical lines is kept on one page.
+# The maximum number of lines of a table that is not split over pages.
 WHOLE = 36
-# A name may break after a slash and before a long part of a task's name, as in SprintDuplicateQuestions.
+# A name can break after a slash and before a long word in camel case, such as SprintDuplicateQuestions.
 PARTED = r"(?<=/)|(?<=[a-z])(?=[A-Z][a-z]{6})"
-# A line may also end after a space or a hyphen.
+# A line can also break after a space or a hyphen.
 BREAKS = re.compile(rf"{PARTED}|(?<=-)|[ \n]+")
 RAGGED = r">{{\raggedright\arraybackslash{more}}}p{{{width:.0f}pt}}"
 
 
 def grid(table: Grid, title: str = "") -> str:
-    """Render a grid with its caption in as few panels as fit the page.
+    """Render a grid with a caption, in as few panels as possible.
 
-    It uses `macros`.
+    Args:
+        table: The grid.
+        title: Text before the caption. Default: "".
+
+    Returns:
+        LaTeX that requires `macros`.
     """
     caption = rf"\itemcaption{{{latex_text(': '.join(filter(None, (title, table.caption))))}}}" + "\n"
-    room = ROOM - sum(_column_width(column, table) for column in table.columns if column.kind == "label")
-    widths = [_column_width(column, table) for column in table.results]
-    fitting = len(widths) if sum(widths) <= room else int(room // max(widths))
-    cut = panels(table, max(1, fitting))
-    notes = [rf"\textsuperscript{{{mark}}}~{latex_inline(text)}\par" for mark, text in table.footnotes]
-    footer = [r"{\footnotesize\noindent", *notes, "}", ""] if notes else []
-    return caption + "\\medskip\n".join(_panel(panel) for panel in cut) + "\n".join(footer)
+    room, widths = ROOM, []
+    for column in table.columns:
+        width = _column_width(column, table)
+        if column.kind == "label":
+            room -= width
+        else:
+            widths.append(width)
+    fitting = len(widths)
+    if sum(widths) > room:
+        fitting = int(room // max(widths))
+    text = caption + "\\medskip\n".join(map(_panel, panels(table, max(1, fitting))))
+    if table.footnotes:
+        text += "{\\footnotesize\\noindent\n"
+        for mark, note in table.footnotes:
+            text += rf"\textsuperscript{{{mark}}}~{latex_inline(note)}\par" + "\n"
+        text += "}\n"
+    return text
 
 
 def sheet(table: Sheet) -> str:
     """Render a plain table.
 
-    Columns that do not fit get widths by the length of their text.
+    If the table is too wide, its columns get fixed widths and wrap.
     """
-    table = replace(table, rows=tuple(tuple(map(kept_whole, row)) for row in table.rows))
+    whole_rows = [tuple(map(kept_whole, row)) for row in table.rows]
+    table = replace(table, rows=tuple(whole_rows))
     widths = _sheet_widths(table)
     wraps = any(width is not None for width in widths)
     rows = []
     for place, row in enumerate(table.rows):
-        line = " & ".join(map(_breakable_text, row)) + r" \\"
-        # A row whose first cell is empty continues the row above.
+        # A row continues the row above if the first cell is empty.
         starts_entry = wraps and place > 0 and row[0]
-        rows.append(f"\\rowrule\n{line}" if starts_entry else line)
+        rule = "\\rowrule\n" if starts_entry else ""
+        rows.append(rule + " & ".join(map(_breakable_text, row)) + r" \\")
     header = " & ".join(map(latex_text, table.header)) + r" \\"
     kinds = []
     for place, width in enumerate(widths):
-        natural = "r" if place in table.numeric else "l"
-        kinds.append(natural if width is None else RAGGED.format(more="", width=width))
+        if width is not None:
+            kinds.append(RAGGED.format(more="", width=width))
+        else:
+            kinds.append("r" if place in table.numeric else "l")
     lines = sum(max(map(_lines, row, widths)) for row in table.rows)
     note = ""
     if table.note:
@@ -88,18 +106,20 @@ def _breakable_text(text: str) -> str:
 def table(entry: ItemEntry) -> str:
     r"""Render an item's table with its notes as a file for \input."""
     name = latex_text(f"{entry.name}, {entry.item.title}")
-    said = f"% {entry.item.item}: {name}; \\input{{macros}} goes into the preamble.\n"
-    notes = [rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" for note in entry.notes]
-    return said + grid(entry.grid, entry.item.title) + "".join(f"{note}\n" for note in notes)
+    text = f"% {entry.item.item}: {name}; \\input{{macros}} goes into the preamble.\n"
+    text += grid(entry.grid, entry.item.title)
+    for note in entry.notes:
+        text += rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" + "\n"
+    return text
 
 
 def macros() -> str:
-    """Return the macros that a document with tables needs in its preamble."""
+    """Return the macros that a document with tables needs in the preamble."""
     return _templates().get_template(MACROS).render() + "\n"
 
 
 def table_alone(entry: ItemEntry) -> str:
-    """Render a document with one table and the preamble it needs."""
+    """Render a complete document with one table."""
     body = f"\\begin{{document}}\n{table(entry)}\\end{{document}}\n"
     return f"\\documentclass{{article}}\n{macros()}{body}"
 
@@ -107,7 +127,9 @@ def table_alone(entry: ItemEntry) -> str:
 def document(report: Document, pictures: Mapping[str, str]) -> str:
     """Render the report as a LaTeX document.
 
-    `pictures` contains the path of each item's PDF by item id.
+    Args:
+        report: The document.
+        pictures: A dict from item ids to paths of PDF figures, or "".
     """
     template = _templates().get_template("report.tex.j2")
     return template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
@@ -115,7 +137,7 @@ def document(report: Document, pictures: Mapping[str, str]) -> str:
 
 @cache
 def _templates() -> Environment:
-    # Jinja's usual delimiters conflict with LaTeX's braces and percent signs.
+    # The default delimiters of Jinja conflict with braces and percent signs in LaTeX.
     environment = templates(
         block_start_string="<%",
         block_end_string="%>",
@@ -134,12 +156,15 @@ def _widest(texts: Iterable[str]) -> float:
 
     Capitals are wider than other characters.
     """
-    return CHARACTER * max((len(text) + 0.4 * sum(map(str.isupper, text)) for text in texts), default=0)
+    widths = [len(text) + 0.4 * sum(map(str.isupper, text)) for text in texts]
+    return CHARACTER * max(widths, default=0)
 
 
 def _lines(text: str, width: float | None) -> int:
-    """Estimate the number of lines that a text takes in a column of a width."""
-    return 1 if width is None else math.ceil(CHARACTER * len(text) / (0.92 * width))
+    """Estimate the number of lines of a text; `width` None does not wrap."""
+    if width is None:
+        return 1
+    return math.ceil(CHARACTER * len(text) / (0.92 * width))
 
 
 def _column_width(column: Column, table: Grid) -> float:
@@ -161,7 +186,8 @@ def _column_width(column: Column, table: Grid) -> float:
 def _panel(table: Grid) -> str:
     kind = "c" if table.stacked else "l"
     header = " & ".join(_stack(column.heading, kind) for column in table.columns) + r" \\"
-    tall = any(_height(cells, table.stacked) > 1 for _, cells in table.rows)
+    heights = [_height(cells, table.stacked) for _, cells in table.rows]
+    tall = max(heights, default=0) > 1
     rows: list[str] = []
     above = None
     for entry, cells in table.rows:
@@ -173,38 +199,40 @@ def _panel(table: Grid) -> str:
             span = len(table.columns)
             rows.append(rf"\multicolumn{{{span}}}{{@{{}}l}}{{\emph{{{latex_text(entry.text)}}}}} \\*")
         else:
-            row = (_cell(column, cell, table.stacked, entry.row.quoted) for column, cell in cells)
+            row = [_cell(column, cell, table.stacked, entry.row.quoted) for column, cell in cells]
             rows.append(" & ".join(row) + r" \\")
         above = entry
     kinds = [_kind(column, table.stacked) for column in table.columns]
-    height = sum(_height(cells, table.stacked) for _, cells in table.rows)
-    return _environment("".join(kinds), [r"\toprule", header], rows, height)
+    return _environment("".join(kinds), [r"\toprule", header], rows, sum(heights))
 
 
 def _kind(column: Column, stacked: bool) -> str:
-    """Return how LaTeX sets a column."""
+    """Return the LaTeX column type of a column."""
     if column.kind == "label":
-        wraps = _widest([column.longest("text")]) > LABEL
-        return RAGGED.format(more=r"\hangindent=1em", width=LABEL) if wraps else "l"
+        if _widest([column.longest("text")]) <= LABEL:
+            return "l"
+        return RAGGED.format(more=r"\hangindent=1em", width=LABEL)
     if column.kind == "prose":
         return RAGGED.format(more="", width=PROSE)
-    return f">{{{_widths(column, stacked)}}}{'c' if stacked else 'l'}"
+    alignment = "c" if stacked else "l"
+    return f">{{{_widths(column, stacked)}}}{alignment}"
 
 
 def _height(cells: Sequence[tuple[Column, GridCell]], stacked: bool) -> int:
-    """Return about how many lines of type a row takes.
-
-    A heading, which has no cells, is not counted.
-    """
+    """Estimate the number of printed lines of a row; 0 for a heading."""
     if not cells:
         return 0
-    usual = 1 + max([1, *(len(cell.shown.wide) for _, cell in cells)]) if stacked else 1
-    prose = [_lines(cell.shown.text, PROSE) for column, cell in cells if column.kind == "prose"]
-    return max([usual, *prose])
+    lines = 2 if stacked else 1
+    for column, cell in cells:
+        if stacked:
+            lines = max(lines, 1 + len(cell.shown.wide))
+        if column.kind == "prose":
+            lines = max(lines, _lines(cell.shown.text, PROSE))
+    return lines
 
 
 def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> str:
-    """Render a table in one piece, or one that breaks over pages."""
+    """Render a tabular, or a longtable if there are many lines."""
     body = "\n".join(rows)
     columns = f"@{{}}{kinds}@{{}}"
     top = "\n".join([*head, "\\midrule"])
@@ -212,7 +240,7 @@ def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> st
         start = f"\\begin{{tabular}}{{{columns}}}\n{top}\n"
         return f"{{\\tablesize\\noindent\n{start}{body}\n\\bottomrule\n\\end{{tabular}}\\par}}\n"
     start = f"\\begin{{longtable}}[l]{{{columns}}}\n{top}\n\\endhead\n"
-    # Where rows have rules of their own, the page ends with one of them.
+    # If there are rules between rows, such a rule is at the end of the page.
     foot = "" if "\\rowrule" in body else "\\midrule\n"
     foot += "\\endfoot\n\\bottomrule\n\\endlastfoot\n"
     return f"{{\\tablesize\n{start}{foot}{body}\n\\end{{longtable}}}}\n"
@@ -220,27 +248,34 @@ def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> st
 
 def _widths(column: Column, stacked: bool) -> str:
     """Return the macro call that sets the widths of a column's parts."""
-    names = ("reported", "reproduced", "delta", "spread", *(["wide"] if stacked else []))
-    parts = [column.longest(name, stacked) for name in names]
-    return _macro("stackedwidths" if stacked else "writtenwidths", parts)
+    macro, names = "writtenwidths", ["reported", "reproduced", "delta", "spread"]
+    if stacked:
+        macro = "stackedwidths"
+        names.append("wide")
+    return _macro(macro, [column.longest(name, stacked) for name in names])
 
 
 def _stack(text: str, kind: str) -> str:
-    lines = [latex_text(line) for line in textwrap.wrap(text, HEADER)] or [""]
-    return lines[0] if len(lines) == 1 else rf"\shortstack[{kind}]{{" + r"\\".join(lines) + "}"
+    lines = list(map(latex_text, textwrap.wrap(text, HEADER)))
+    if len(lines) <= 1:
+        return "".join(lines)
+    return rf"\shortstack[{kind}]{{" + r"\\".join(lines) + "}"
 
 
 def _cell(column: Column, cell: GridCell, stacked: bool, quoted: bool) -> str:
     """Return a cell; the label of a quoted row has the symbol of its cells."""
-    shown = cell.shown
-    if column.kind == "label":
-        marks = cell.mark + (SYMBOLS[QUOTED] if quoted else "")
-        mark = rf"\textsuperscript{{{latex_text(marks)}}}" if marks else ""
-        indent = r"\quad " if cell.indent else ""
-        return f"{indent}{latex_text(shown.text)}{mark}"
-    if column.kind == "prose":
-        return latex_text(shown.text)
-    return _result(replace(shown, verdict="") if quoted else shown, stacked)
+    if column.kind == "result":
+        shown = replace(cell.shown, verdict="") if quoted else cell.shown
+        return _result(shown, stacked)
+    text = latex_text(cell.shown.text)
+    if cell.indent:
+        text = r"\quad " + text
+    marks = cell.mark
+    if quoted and column.kind == "label":
+        marks += SYMBOLS[QUOTED]
+    if marks:
+        text += rf"\textsuperscript{{{latex_text(marks)}}}"
+    return text
 
 
 def _result(shown: Shown, stacked: bool) -> str:
@@ -272,29 +307,30 @@ def _call(name: str, parts: Iterable[str]) -> str:
 
 
 def _sheet_widths(table: Sheet) -> Sequence[float | None]:
-    """Return the width of each column, or None for its natural width.
+    """Return the width of each column in points, or None for natural width.
 
-    Each column is at least as wide as its longest word. The remaining width is distributed by the cube root of the sum
-    of squared text lengths, which minimises the sum of (length / width) squared and so keeps rows low.
+    Each column is at least as wide as the longest word. The remaining width is distributed by the cube root of the sum
+    of squared text lengths, which minimises the sum of (length / width) squared, so that rows have few lines.
     """
     columns = list(zip(table.header, *table.rows, strict=True))
-    natural = [_widest(column) for column in columns]
-    least = [_widest(BREAKS.split(" ".join(column))) for column in columns]
+    natural, least, weights = [], [], []
+    for column in columns:
+        natural.append(_widest(column))
+        least.append(_widest(BREAKS.split(" ".join(column))))
+        weights.append(sum(len(text) ** 2 for text in column) ** (1 / 3))
     room = ROOM - GAP * len(columns)
     if sum(natural) <= room:
         return [None] * len(columns)
-    weights = []
-    for column in columns:
-        squares = sum(len(text) ** 2 for text in column)
-        weights.append(squares ** (1 / 3))
     low, high = 0.0, room
     for _ in range(50):
         middle = (low + high) / 2
-        widths = [
-            min(max(middle * weight, shortest), longest)
-            for weight, shortest, longest in zip(weights, least, natural, strict=True)
-        ]
-        low, high = (low, middle) if sum(widths) > room else (middle, high)
+        widths = []
+        for weight, shortest, longest in zip(weights, least, natural, strict=True):
+            widths.append(min(max(middle * weight, shortest), longest))
+        if sum(widths) > room:
+            high = middle
+        else:
+            low = middle
     found: list[float | None] = list(widths)
     for place, width in enumerate(natural):
         if width - widths[place] <= 0.5:

@@ -1,7 +1,7 @@
 """Render tables and the report as GitHub Markdown."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from replicse.show.content.cells import Part, Shown
 from replicse.show.content.contents import Document, ItemEntry
@@ -14,30 +14,34 @@ SPECIAL = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
 
 
 def escape(text: str) -> str:
-    """Escape plain text for Markdown, also inside a table."""
+    """Escape plain text for Markdown and for cells of Markdown tables."""
     return SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
 def grid(table: Grid) -> str:
-    """Render a grid as a Markdown table with footnotes.
+    """Render a grid as a Markdown table with a caption and footnotes.
 
     Headings become bold rows.
     """
-    header = [escape(column.heading) for column in table.columns]
-    rules = {"label": ":--"}
-    rule = [rules.get(column.kind, "--:") for column in table.columns]
+    header, rule = [], []
+    for column in table.columns:
+        header.append(escape(column.heading))
+        rule.append(":--" if column.kind == "label" else "--:")
     lines = [_line(header), _line(rule)]
     for entry, cells in table.rows:
         if isinstance(entry, Heading):
             lines.append(_line([f"**{escape(entry.text)}**", *[""] * (len(table.columns) - 1)]))
         else:
             lines.append(_line([_cell(column, cell, table.stacked) for column, cell in cells]))
-    notes = [f"<sup>{mark}</sup> {text}" for mark, text in table.footnotes]
-    return "\n\n".join([*([f"*{escape(table.caption)}*"] if table.caption else []), "\n".join(lines), *notes])
+    parts = [f"*{escape(table.caption)}*"] if table.caption else []
+    parts.append("\n".join(lines))
+    for mark, text in table.footnotes:
+        parts.append(f"<sup>{mark}</sup> {text}")
+    return "\n\n".join(parts)
 
 
 def table(entry: ItemEntry) -> str:
-    """Render an item's table with its name and notes as the text of a file."""
+    """Render an item's table with name and notes as a Markdown file."""
     title = f"**{escape(entry.name)}: {escape(entry.item.title)}**"
     return "\n\n".join([title, grid(entry.grid), *entry.notes]) + "\n"
 
@@ -47,21 +51,27 @@ def sheet(table: Sheet) -> str:
     rule = [":--"] * len(table.header)
     for place in table.numeric:
         rule[place] = "--:"
-    rows = [list(map(escape, row)) for row in (table.header, *table.rows)]
-    lines = [_line(row) for row in (rows[0], rule, *rows[1:])]
-    return "\n\n".join(["\n".join(lines), *([table.note] if table.note else [])])
+    lines = [_line(map(escape, table.header)), _line(rule)]
+    for row in table.rows:
+        lines.append(_line(map(escape, row)))
+    text = "\n".join(lines)
+    if table.note:
+        text += f"\n\n{table.note}"
+    return text
 
 
-def _line(parts: list[str]) -> str:
+def _line(parts: Iterable[str]) -> str:
     return f"| {' | '.join(parts)} |"
 
 
 def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
     shown = cell.shown
     if column.kind == "label":
-        mark = f" <sup>{cell.mark}</sup>" if cell.mark else ""
         # Use no-break spaces, because Markdown removes other spaces at the start of a cell.
-        return ("\u00a0\u00a0" if cell.indent else "") + escape(shown.text) + mark
+        text = "\u00a0\u00a0" * cell.indent + escape(shown.text)
+        if cell.mark:
+            text += f" <sup>{cell.mark}</sup>"
+        return text
     parts = [_number(shown, "reported"), shown.arrow, _number(shown, "reproduced")]
     if not stacked:
         return " ".join(filter(None, [*parts, *map(escape, (shown.detail, shown.symbol, shown.word))]))
@@ -71,13 +81,17 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
 
 def _number(shown: Shown, part: Part) -> str:
     text = escape(getattr(shown, part))
-    return f"**{text}**" if part in shown.best else text
+    if part in shown.best:
+        return f"**{text}**"
+    return text
 
 
 def document(report: Document, pictures: Mapping[str, str]) -> str:
     """Render the report as Markdown.
 
-    `pictures` contains the path of each item's picture by item id.
+    Args:
+        report: The document.
+        pictures: A dict from item ids to paths of SVG figures, or "".
     """
     environment = templates()
     environment.filters |= {"escaped": escape, "slug": _slug}

@@ -1,4 +1,4 @@
-"""Pictures of a report as SVG, drawn by a template: differences to print, paired effects, orders of rows, one gap."""
+"""SVG pictures of a report: differences, effects, orders and gaps."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -15,92 +15,112 @@ from replicse.show.content.cells import show
 from replicse.show.content.contents import Document, Waterfall
 from replicse.show.content.numbers import effect_text, plus_minus, tick
 
-# Of differences: where their axis has a number, and where it ends.
+# The numbers on the axis of differences, and the largest difference.
 TICKS = (-50, -10, -3, -1, 0, 1, 3, 10, 50)
 EDGE = 60.0
-# Where the template has the axes: start and width.
+# Start and width of each axis in the template.
 OF_DELTAS, OF_EFFECTS, OF_GAP = (190, 560), (14, 432), (185, 240)
-STEPS = (1, 2, 5, 10, 20, 50)  # of the axis of effects
+STEPS = (1, 2, 5, 10, 20, 50)  # possible distances between numbers on the axis of effects
 MOST_SLOPES = 2
 Place = Callable[[float], float]
 
 
 def deltas_svg(report: Document) -> str:
-    """Draw all differences to the printed numbers, a line per item and a point per cell.
+    """Draw all differences to the printed numbers.
 
-    Return an empty string if no percentage has a difference, or all numbers are equal.
-    Only for scales whose numbers are comparable. The axis is in the printed units, logarithmic beyond one: the
-    differences of other metrics have no place on it.
+    There is a line for each item and a point for each cell. The axis is linear up to one point and logarithmic beyond.
+    Metrics that are not percentages are skipped.
+
+    Args:
+        report: The document of a study whose numbers are comparable.
+
+    Returns:
+        An SVG, or "" if no percentage has a difference or all numbers are equal.
     """
-    lines = [
-        (section, item, cells)
-        for section in report.sections
-        for item in (entry.item for entry in section.entries)
-        if (cells := [(cell, x) for cell in item.described.values() if (x := _delta(cell)) is not None])
-    ]
-    if not any(_is_shown(cell) for *_, cells in lines for cell, _ in cells):
+    lines = []
+    count, all_equal = 0, True
+    for section in report.sections:
+        for item in section.items:
+            points = []
+            for cell in item.described.values():
+                if _has_percentage_delta(cell):
+                    points.append(_point(item, cell))
+                    all_equal = all_equal and cell.verdict == "equal"
+            if points:
+                lines.append((section.page, item.item, points))
+                count += len(points)
+    if all_equal:
         return ""
-    label = f"Differences of {sum(len(cells) for *_, cells in lines):,} percentages to print, by item"
+    label = f"Differences of {count:,} percentages to print, by item"
     ticks = [(_delta_place(each), tick(each)) for each in TICKS]
-    drawn = [
-        (section.page, item.item, [_point(item, cell, delta) for cell, delta in cells])
-        for section, item, cells in lines
-    ]
-    return _drawn("deltas", drawn, ticks, label, report.whose)
+    return _render("deltas", lines, ticks, label, report.whose)
 
 
-def _delta(cell: CellResult) -> float | None:
-    """Return the difference of a cell to print; None where it is not drawn."""
-    delta = cell.delta
-    return delta if delta is not None and math.isfinite(delta) and is_percentage(cell.metric_path) else None
-
-
-def _is_shown(cell: CellResult) -> bool:
-    """Return whether a difference says more than that two numbers are equal."""
-    return cell.verdict != "equal"
+def _has_percentage_delta(cell: CellResult) -> bool:
+    return cell.delta is not None and math.isfinite(cell.delta) and is_percentage(cell.metric_path)
 
 
 def _delta_place(delta: float) -> float:
-    """Return the place of a difference on the axis."""
+    """Return the x coordinate of a difference."""
     clipped = math.copysign(min(abs(delta), EDGE), delta)
     share = math.copysign(math.log1p(abs(clipped)), clipped) / math.log1p(EDGE)
     start, width = OF_DELTAS
     return start + width * (0.5 + 0.48 * share)
 
 
-def _point(item: ItemResult, cell: CellResult, delta: float) -> dict[str, Any]:
+def _point(item: ItemResult, cell: CellResult) -> dict[str, Any]:
     name = item.name_of(item.id_of(cell))
     shown = show(cell, scale="" if item.comparable else item.scale)
-    place = {"address": cell_address(name), "x": _delta_place(delta)}
-    return {**place, "kind": shown.verdict.replace(" ", "-"), "title": f"{name}: {shown.text}"}
+    return {
+        "address": cell_address(name),
+        "x": _delta_place(cell.delta or 0.0),
+        "kind": shown.verdict.replace(" ", "-"),
+        "title": f"{name}: {shown.text}",
+    }
 
 
 def effects_svg(report: Document) -> str:
-    """Return the effects in percentage points, printed next to ours with its interval or seeds; blank for none."""
-    effects = [
-        (f"{section.page}#{_address(entry.item, effect)}", effect)
-        for section in report.sections
-        for entry in section.entries
-        for effect in entry.item.effects
-        if effect.points
-    ]
+    """Draw the effects of rows in percentage points, printed and ours.
+
+    Args:
+        report: The document.
+
+    Returns:
+        An SVG with a line for each effect, the strongest first, or "" if there are no effects.
+    """
+    effects: list[tuple[str, Effect]] = []
+    ends: list[float] = []
+    for section in report.sections:
+        for item in section.items:
+            for effect in item.effects:
+                if effect.points:
+                    address = f"{section.page}#{cell_address(item.name_of(effect.cell))}"
+                    effects.append((address, effect))
+                    ends += [effect.printed or 0.0, *_ends(effect)]
     if not effects:
         return ""
     effects.sort(key=lambda each: each[1].strength, reverse=True)
-    ends = [end for _, effect in effects for end in (effect.printed or 0.0, *_ends(effect))]
     low, span, place = _axis(ends, *OF_EFFECTS)
     step = next((step for step in STEPS if span / step <= 8), STEPS[-1])
-    numbers = [tick * step for tick in range(int(low // step), int((low + span) // step) + 1)]
-    ticks = [(place(each), tick(each)) for each in numbers if low <= each <= low + span]
-    return _drawn("effects", [_effect(effect, link, place) for link, effect in effects], ticks)
-
-
-def _address(item: ItemResult, effect: Effect) -> str:
-    return cell_address(item.name_of(effect.cell))
+    ticks = []
+    for index in range(int(low // step), int((low + span) // step) + 1):
+        if low <= index * step <= low + span:
+            ticks.append((place(index * step), tick(index * step)))
+    drawn = [_effect(effect, address, place) for address, effect in effects]
+    return _render("effects", drawn, ticks)
 
 
 def _axis(ends: list[float], start: float, width: float) -> tuple[float, float, Place]:
-    """Return lowest end and span of an axis that holds some numbers and zero, and where it has a number."""
+    """Create an axis that contains zero and some numbers.
+
+    Args:
+        ends: The numbers.
+        start: The x coordinate of the lowest number.
+        width: The width of the axis.
+
+    Returns:
+        The lowest number, the range of the numbers, and a function from a number to the x coordinate.
+    """
     low, high = min(0.0, *ends), max(0.0, *ends)
     span = (high - low) or 1.0
     return low, span, lambda value: start + width * (value - low) / span
@@ -108,57 +128,77 @@ def _axis(ends: list[float], start: float, width: float) -> tuple[float, float, 
 
 def _ends(effect: Effect) -> tuple[float, ...]:
     ours = effect.ours
-    return (ours.low, ours.high) if ours.low is not None and ours.high is not None else ours.by_seed
+    if ours.low is None or ours.high is None:
+        return ours.by_seed
+    return ours.low, ours.high
 
 
 def _effect(effect: Effect, link: str, place: Place) -> dict[str, Any]:
-    """Return what is drawn of an effect: the printed square, our point, its interval or seeds, and its names."""
+    """Return the coordinates and texts of an effect for the template."""
     ours = effect.ours
-    name = f"{effect.difference}, {effect.column}{f', {effect.over}' * bool(effect.backbones)}"
-    printed = "nothing in print" if effect.printed is None else f"in print {plus_minus(effect.printed)}"
+    name = f"{effect.difference}, {effect.column}"
+    if effect.backbones:
+        name += f", {effect.over}"
+    title = f"{name}: {effect_text(ours)}; nothing in print"
+    printed: float | None = None
+    if effect.printed is not None:
+        title = f"{name}: {effect_text(ours)}; in print {plus_minus(effect.printed)}"
+        printed = place(effect.printed)
     return {
         "link": link,
         "name": name,
         "item": effect.item,
-        "title": f"{name}: {effect_text(ours)}; {printed}",
+        "title": title,
         "ends": list(map(place, _ends(effect))),
         "interval": ours.low is not None,
-        "printed": None if effect.printed is None else place(effect.printed),
+        "printed": printed,
         "ours": place(ours.mean),
         "kind": "turned" if effect.agrees is False else "agrees",
     }
 
 
 def slopes_svg(report: Document) -> str:
-    """Return the order of the rows in print and in ours, a chart for each of the first columns that have one."""
+    """Draw the orders of rows in print and in ours.
+
+    Args:
+        report: The document.
+
+    Returns:
+        An SVG for each of the first MOST_SLOPES columns with an order.
+    """
     entries = {entry.item.item: entry for section in report.sections for entry in section.entries}
-    drawn = []
+    pictures = []
     for shape in report.shapes[:MOST_SLOPES]:
         entry = entries[shape.item]
         title = f"{entry.name}, {shape.label}: order of the rows, best first · {entry.item.standing}"
-        drawn.append(_drawn("slopes", title, list(_slopes(shape, entry.item))))
-    return "".join(drawn)
+        pictures.append(_render("slopes", title, list(_slopes(shape, entry.item))))
+    return "".join(pictures)
 
 
 def _slopes(shape: ColumnShape, item: ItemResult) -> Iterator[dict[str, Any]]:
-    """Yield each row's place and number in print and in ours."""
+    """Yield the y coordinates and numbers of each row."""
     for row in shape.printed:
-        start, end = (40 + 19 * (side.index(row) + 0.5) for side in (shape.order_printed, shape.order_ours))
-        numbers = {"printed": number(shape.printed[row]), "ours": number(shape.ours[row])}
-        yield {"label": item.row_names[row], "start": start, "end": end, **numbers}
+        yield {
+            "label": item.row_names[row],
+            "start": 40 + 19 * (shape.order_printed.index(row) + 0.5),
+            "end": 40 + 19 * (shape.order_ours.index(row) + 0.5),
+            "printed": number(shape.printed[row]),
+            "ours": number(shape.ours[row]),
+        }
 
 
 def waterfall_svg(fall: Waterfall) -> str:
-    """Return the effect of each variant on top of the others, against the printed gap."""
-    ends = [
-        end for step in fall.steps for end in (step.start, step.end, step.low, step.high) if end is not None
-    ]
+    """Draw a waterfall, such as the effects of variants and a printed gap."""
+    ends: list[float] = []
+    for step in fall.steps:
+        ends += [step.start, step.end]
+        ends += [bound for bound in (step.low, step.high) if bound is not None]
     _, _, place = _axis(ends, *OF_GAP)
-    return _drawn("waterfall", fall, place)
+    return _render("waterfall", fall, place)
 
 
-def _drawn(picture: str, *facts: object) -> str:
-    """Return what the template draws; a line of it is an element."""
+def _render(picture: str, *facts: object) -> str:
+    """Render a macro of the template without line breaks."""
     return "".join(getattr(_pictures(), picture)(*facts).splitlines())
 
 

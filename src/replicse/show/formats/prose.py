@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from pylatexenc.latexencode import UnicodeToLatexEncoder
 
-# Characters that pylatexenc does not convert, or converts to macros that some engines do not have.
+# Characters that pylatexenc does not convert, or converts to macros that some engines do not support.
 SYMBOLS = {
     "|": r"\textbar{}",
     "→": r"$\rightarrow$",
@@ -32,19 +32,19 @@ SYMBOLS = {
     "♢": r"$\diamondsuit$",
     "♦": r"$\diamondsuit$",
 }
-# Latin, Greek, punctuation, arrows and operators whose macros need only the packages of the report.
+# Latin, Greek, punctuation, arrows and operators whose macros require only the packages of the report.
 COVERED = re.compile(
     "[\u0020-\u007e\u00a0-\u017f\u0391-\u03c9\u03f5\u2010-\u2026\u2113\u2200-\u220b\u2211-\u221e\u2223-\u222b\u2248\u2260-\u2265]"
 )
-# Letters and quotation marks of a font encoding that is loaded only if its fonts are installed.
+# Letters and quotation marks of a font encoding that is used only if the fonts are installed.
 OTHER_FONTS = re.compile(
     r"\\(DH|dh|TH|th|DJ|dj|IJ|ij|NG|ng|k|nument|textsc|guil\w+|quote(sing|dbl)l?base)(?![A-Za-z])"
 )
 
 OPTION = re.compile(r"^( *)([\[*])")
 
-# Text whose spaces do not break: intervals, seeds ({+1.2, +1.6}), counts (7 cells; 3 of 7), places (Table 3), and a
-# word after a symbol.
+# Text that should not be split: intervals, seeds ({+1.2, +1.6}), counts (7 cells; 3 of 7), places (Table 3), and a
+# symbol with a word.
 WHOLE = re.compile(r"[\[{][−+\d.,% ]+[\]}]|\(\d+ cells?\)|^\d+ of \d+$|\b(Section|Table|Figure) \b|^[^\w\s] ")
 
 
@@ -55,16 +55,18 @@ def kept_whole(text: str) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    # Raw HTML stays text, so that a report neither runs nor loads anything from a paper's folder.
+    # Raw HTML is disabled, because it could run or load code from the folder of a paper.
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.add_render_rule("image", lambda _, tokens, place, *__: escape(tokens[place].content))
     return parser
 
 
 def html_blocks(text: str, below: int = 0) -> str:
-    """Convert Markdown to HTML blocks.
+    """Convert Markdown to HTML blocks; raw HTML is escaped.
 
-    Raw HTML is escaped, and headings are lowered by `below` levels.
+    Args:
+        text: Markdown.
+        below: The number of levels to add to headings. Default: 0.
     """
     tokens = _parser().parse(text)
     for token in tokens:
@@ -93,7 +95,7 @@ def latex_inline(text: str) -> str:
 def latex_text(text: str) -> str:
     """Convert plain text to LaTeX for every engine.
 
-    An unknown character becomes its code point.
+    An unknown character is replaced with a code point such as U+4E00.
     """
     characters = []
     for character in unicodedata.normalize("NFC", text):
@@ -101,15 +103,15 @@ def latex_text(text: str) -> str:
             characters.append(_character(character))
         elif character.isspace():
             characters.append(" ")
-    # TeX would turn two hyphens into a dash, which is wrong for `--option`.
+    # TeX converts two hyphens to a dash, which is wrong for `--option`.
     latex = re.sub("-(?=-)", "-{}", "".join(characters))
-    # At the start of a line, TeX would read [ or * as the option of the command before it.
+    # At the start of a line, TeX parses [ or * as an option of the previous command.
     return OPTION.sub(r"\1{\2}", latex)
 
 
 def latex_code(text: str) -> str:
-    """Convert text to typewriter type that may break after separators."""
-    pieces = [latex_text(piece) for piece in re.split(r"(?<=[/.;:=_-])(?=.)", text)]
+    """Convert text to a monospaced font that can break after separators."""
+    pieces = map(latex_text, re.split(r"(?<=[/.;:=_-])(?=.)", text))
     return r"\texttt{" + r"\allowbreak{}".join(pieces) + "}"
 
 
@@ -126,7 +128,7 @@ def _library() -> UnicodeToLatexEncoder:
 def _character(character: str) -> str:
     """Convert a character to LaTeX.
 
-    The library, its decomposition and its code point are tried in this order.
+    The library is used if it supports the character, else the Unicode decomposition, else the code point.
     """
     if character in SYMBOLS:
         return SYMBOLS[character]
@@ -140,7 +142,9 @@ def _character(character: str) -> str:
         return rf"\texttt{{U+{ord(character):04X}}}"
     kind = unicodedata.decomposition(character).partition(" ")[0]
     latex = "".join(map(_character, base))
-    return rf"\text{kind[1:-1]}script{{{latex}}}" if kind in ("<super>", "<sub>") else latex
+    if kind in ("<super>", "<sub>"):
+        return rf"\text{kind[1:-1]}script{{{latex}}}"
+    return latex
 
 
 def _inline(tokens: Sequence[Token]) -> Iterator[str]:
@@ -171,10 +175,7 @@ def latex_address(address: str) -> str:
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
-    """Yield LaTeX for block tokens.
-
-    Of unsupported markup only the text is kept.
-    """
+    """Yield LaTeX for block tokens; unsupported markup becomes plain text."""
     simple = {
         "paragraph_close": "\n\n",
         "heading_close": "}\n",
@@ -213,9 +214,11 @@ def _column_kinds(tokens: Sequence[Token]) -> str:
     count = sum(token.type == "th_open" for token in tokens[:end])
     texts = [token.content for token in tokens[:end] if token.type == "inline"]
     roots = [max(map(len, texts[column::count])) ** 0.5 for column in range(count)]
-    shares = [0.48 / count + 0.48 * root / (sum(roots) or 1) for root in roots]
-    kind = r">{{\raggedright\arraybackslash}}p{{\dimexpr {:.3f}\linewidth-2\tabcolsep}}"
-    return "".join(map(kind.format, shares))
+    kinds = ""
+    for root in roots:
+        share = 0.48 / count + 0.48 * root / (sum(roots) or 1)
+        kinds += rf">{{\raggedright\arraybackslash}}p{{\dimexpr {share:.3f}\linewidth-2\tabcolsep}}"
+    return kinds
 
 
 def _verbatim(text: str) -> str:

@@ -1,9 +1,9 @@
-"""Render items, pages and plain tables for a terminal with rich, in panels if they are too wide."""
+"""Render items, pages and plain tables for a terminal with rich."""
 
 import textwrap
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
 
@@ -22,7 +22,6 @@ from replicse.show.content.grids import (
     Column,
     Grid,
     GridCell,
-    GridLine,
     Heading,
     own_rows_first,
     panels,
@@ -32,8 +31,8 @@ from replicse.show.content.sheets import Sheet
 from replicse.show.content.tables import folded, folded_note, grid_of, remarks
 
 LABEL, HEADER, PROSE, OTHERS, WIDTH = 34, 14, 30, 22, 120
-FAILURES = 3  # reasons that are shown below a table
-FEW_DIFFERENCES = 4  # of more the note is left out first if an item does not fit a screen
+FAILURES = 3  # maximum number of reasons below a table
+FEW_DIFFERENCES = 4  # a note on more differences can be omitted if an item is too long for the screen
 PARTS = ("reported", "reproduced", "spread", "delta")
 STYLES = {
     "within seed spread": "green",
@@ -54,21 +53,25 @@ def item_text(item: JudgedItem, width: int = 100, colour: bool = False, columns:
 
     Args:
         item: The item.
-        width: Width in characters; lines are longer only if the labels and one cell need more.
-        colour: Whether to use colours.
-        columns: Ids of the columns to show; all if empty.
+        width: Width in characters; lines are longer only if the labels and a cell do not fit. Default: 100.
+        colour: Whether to use colours. Default: False.
+        columns: Ids of the columns to show. Default: all columns.
     """
     whole = own_rows_first(grid_of(item))
     grid, _ = folded(whole)
-    below = Group(*(part for _, part in _below(item, whole)))
-    spaced: list[RenderableType] = [_title(item), *_panels(_chosen(grid, columns), width), below]
-    return "\n".join(rendered(part, width, colour) for part in spaced)
+    below = [part for _, part in _below(item, whole)]
+    parts: list[RenderableType] = [_title(item), *_panels(_chosen(grid, columns), width), Group(*below)]
+    return _join(parts, width, colour)
+
+
+def _join(parts: Iterable[RenderableType], width: int, colour: bool) -> str:
+    return "\n".join(rendered(part, width, colour) for part in parts)
 
 
 def item_screen(
     item: JudgedItem, width: int, lines: int, colour: bool = False, columns: Sequence[str] = ()
 ) -> tuple[str, list[str]]:
-    """Render as much of an item as fits on a screen: its first columns and rows.
+    """Render the first rows and columns of an item that fit on a screen.
 
     If not all rows fit, rows without a reproduced number are omitted first.
 
@@ -76,19 +79,19 @@ def item_screen(
         item: The item.
         width: Width of the screen in characters.
         lines: Height of the screen in lines.
-        colour: Whether to use colours.
-        columns: Ids of the columns to show; all if empty.
+        colour: Whether to use colours. Default: False.
+        columns: Ids of the columns to show. Default: all columns.
 
     Returns:
-        The text, and descriptions of what is omitted, such as "3 rows".
+        The text, and a list of omitted parts, such as "3 rows".
     """
     whole = own_rows_first(grid_of(item))
     every, _ = folded(whole)
     grid = _chosen(every, columns)
     title, below = rendered(_title(item), width, colour), _below(item, whole)
     texts = [rendered(part, width, colour) for _, part in below]
-    needed = [text for (what, _), text in zip(below, texts, strict=True) if not what]
-    room = lines - sum(text.count("\n") for text in (title, *needed)) - 1 - bool(needed)
+    needed = "".join(text for (name, _), text in zip(below, texts, strict=True) if not name)
+    room = lines - title.count("\n") - needed.count("\n") - 1 - bool(needed)
     tables = _panels(grid, width)
     shown = len(tables[0].columns) - (len(grid.columns) - len(grid.results))
 
@@ -103,84 +106,126 @@ def item_screen(
     fitting = bisect_right(counts, room, key=lambda count: of_rows(grid, count).count("\n")) - 1
     table = of_rows(grid, fitting)
     room -= table.count("\n") + (not needed)
-    left = Counter(
-        {
-            "row": all_rows - sum(isinstance(entry, GridLine) for entry in grid.body[:fitting]),
-            "column": len(every.results) - shown,
-        }
-    )
+    shown_rows = len(replace(grid, body=grid.body[:fitting]).lines)
+    omitted = Counter(row=all_rows - shown_rows, column=len(every.results) - shown)
     kept = []
-    for (what, _), text in zip(below, texts, strict=True):
-        room -= text.count("\n") if what else 0
-        if what and room < 0:
-            left[what] += 1
+    for (name, _), text in zip(below, texts, strict=True):
+        if name:
+            room -= text.count("\n")
+        if name and room < 0:
+            omitted[name] += 1
         else:
             kept.append(text)
-    texts = [title, table, *(["".join(kept)] if kept else [])]
-    return "\n".join(texts), [f"{several(count, what)}" for what, count in left.items() if count]
+    shown_texts = [title, table]
+    if kept:
+        shown_texts.append("".join(kept))
+    return "\n".join(shown_texts), [several(count, name) for name, count in omitted.items() if count]
 
 
 def _below(item: JudgedItem, whole: Grid) -> list[tuple[str, RenderableType]]:
-    """Return the parts below the table of an item, each with its name, or "" for a part that is always shown."""
+    """Return the parts below the table of an item.
+
+    Returns:
+        Pairs of name and part; the name of a part that cannot be omitted is "".
+    """
     grid, rest = folded(whole)
-    used = {cell.shown.word for column in grid.columns for cell in column.cells}
-    key = "   ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used)
+    lines, notes = [*_symbols(grid), *_failures(whole)], []
+    for mark, text in grid.footnotes:
+        notes.append(f"[{mark}] {text}")
     differences = difference_notes(item)
     few = len(item.effects) <= FEW_DIFFERENCES
-    notes = [
-        *(f"[{mark}] {text}" for mark, text in grid.footnotes),
-        *(note for note in remarks(item) if not few or note not in differences),
-        *([folded_note(rest)] if rest else []),
-    ]
-    parts: list[tuple[str, RenderableType]] = [("", Text(line)) for line in _failures(whole)]
-    if key:
-        parts.insert(0, ("", Text(key)))
     if few:
-        parts += [("", Text(note)) for note in differences]
-    parts += [("note", _prose(note)) for note in notes]
+        lines += differences
+    for note in remarks(item):
+        if not few or note not in differences:
+            notes.append(note)
+    if rest:
+        notes.append(folded_note(rest))
+    parts: list[tuple[str, RenderableType]] = []
+    for line in lines:
+        parts.append(("", Text(line)))
+    for note in notes:
+        parts.append(("note", _prose(note)))
     if item.deviations:
         parts.append(("list of deviations", _deviations(item.deviations)))
     return parts
 
 
+def _symbols(grid: Grid) -> list[str]:
+    """Return a line with the symbols of the verdicts in a grid, if any."""
+    used: set[str] = set()
+    for column in grid.columns:
+        used.update(cell.shown.word for cell in column.cells)
+    symbols = [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used]
+    if not symbols:
+        return []
+    return ["   ".join(symbols)]
+
+
 def _title(item: JudgedItem) -> Text:
-    facts = [item.place, *(f"{name}: {value}" for name, value in item.setting.items()), item.standing]
-    title = Text("\n".join([f"{item.item}  {item.title}", " · ".join(fact for fact in facts if fact)]))
+    facts = [item.place]
+    for name, value in item.setting.items():
+        facts.append(f"{name}: {value}")
+    facts.append(item.standing)
+    title = Text(f"{item.item}  {item.title}\n{' · '.join(filter(None, facts))}")
     title.highlight_words([item.item, item.standing], "bold")
     return title
 
 
 def _chosen(grid: Grid, names: Sequence[str]) -> Grid:
-    """Select columns of a grid by id, in the given order; without ids all, averages first."""
-    results = [column for column in grid.results if not names or column.id in names]
-    results.sort(key=lambda column: names.index(column.id) if names else not column.average)
-    labels = (column for column in grid.columns if column.kind == "label")
+    """Select columns of a grid by id, in the order of the ids.
+
+    Without ids, all columns are selected, averages first.
+    """
+    results = grid.results
+    if names:
+        results = [column for column in results if column.id in names]
+        results.sort(key=lambda column: names.index(column.id))
+    else:
+        results.sort(key=lambda column: not column.average)
+    labels = [column for column in grid.columns if column.kind == "label"]
     return replace(grid, columns=(*labels, *results))
 
 
 def _failures(grid: Grid) -> Iterator[str]:
-    """Yield the first reasons why cells failed, and the command that shows the others."""
-    failed = [cell for column in grid.columns for cell in column.cells if cell.shown.word == "failed"]
-    reasons = list(dict.fromkeys(dict(cell.facts)["because"] for cell in failed))
-    yield from (f"failed: {reason}" for reason in reasons[:FAILURES])
+    """Yield the first reasons of failed cells, and a command for the others."""
+    reasons: list[str] = []
+    for column in grid.columns:
+        for cell in column.cells:
+            if cell.shown.word == "failed":
+                reasons.append(dict(cell.facts)["because"])
+    reasons = list(dict.fromkeys(reasons))
+    for reason in reasons[:FAILURES]:
+        yield f"failed: {reason}"
     if len(reasons) > FAILURES:
         yield f"{len(reasons) - FAILURES} more reasons: replicse why CELL"
 
 
 def page_text(page: Page, width: int = WIDTH, colour: bool = False) -> str:
-    """Render a page of sheets."""
-    said = [Text(page.headline)] if page.headline else []
-    parts = [
-        Text(page.title, "bold"),
-        *said,
-        *map(_prose, page.text),
-        *(_sheet(sheet, width) for sheet in page.sheets),
-    ]
-    return "\n".join(rendered(part, width, colour) for part in parts)
+    """Render a page of sheets.
+
+    Args:
+        page: The page.
+        width: Width in characters. Default: WIDTH.
+        colour: Whether to use colours. Default: False.
+    """
+    parts: list[RenderableType] = [Text(page.title, "bold")]
+    if page.headline:
+        parts.append(Text(page.headline))
+    parts += map(_prose, page.text)
+    for sheet in page.sheets:
+        parts.append(_sheet(sheet, width))
+    return _join(parts, width, colour)
 
 
 def rendered(part: RenderableType, width: int, colour: bool = False) -> str:
-    """Render with rich in `width` columns, with the same text on every machine."""
+    """Render with rich, independent of the terminal and environment.
+
+    Args:
+        part: An object that rich can render.
+        width: Width in characters.
+        colour: Whether to use colours. Default: False.
+    """
     stream = StringIO()
     console = _console(width, stream, colour)
     console.print(part)
@@ -207,7 +252,7 @@ def _deviations(markdown: str) -> RenderableType:
 
 
 def _prose(markdown: str) -> RenderableType:
-    from rich.markdown import Markdown  # takes as long to import as the rest of rich
+    from rich.markdown import Markdown  # this import takes as long as the other imports of rich together
 
     return Markdown(markdown, hyperlinks=False)
 
@@ -220,7 +265,7 @@ def _table() -> Table:
 
 
 def _sheet(sheet: Sheet, width: int) -> RenderableType:
-    """Render a sheet, with narrow gaps between columns if its words need the space."""
+    """Render a sheet; the gaps are narrow if the words need the space."""
     texts = list(zip(sheet.header, *sheet.rows, strict=True))
     table = _table()
     words, gap = list(map(_longest_word, texts)), 2
@@ -231,16 +276,23 @@ def _sheet(sheet: Sheet, width: int) -> RenderableType:
         table.add_column(Text(sheet.header[place]), justify=justify, overflow="fold", width=room)
     for row in sheet.rows:
         table.add_row(*map(Text, row))
-    title = [Text(sheet.title, "bold")] if sheet.title else []
-    return Group(*title, table, *([_prose(sheet.note)] if sheet.note else []))
+    parts: list[RenderableType] = [table]
+    if sheet.title:
+        parts.insert(0, Text(sheet.title, "bold"))
+    if sheet.note:
+        parts.append(_prose(sheet.note))
+    return Group(*parts)
 
 
 def _longest_word(texts: Sequence[str]) -> int:
-    return max((len(word) for text in texts for word in text.split()), default=0)
+    return max(map(len, " ".join(texts).split()), default=0)
 
 
 def _fitted(columns: Sequence[Sequence[str]], words: Sequence[int], width: int) -> list[int]:
-    """Reduce the widths of columns, the widest first; a word is split only if every column is narrow."""
+    """Reduce the widths of columns until they fit, the widest first.
+
+    Columns become narrower than their longest word only if all of them have to.
+    """
     widths = [max(map(len, texts)) for texts in columns]
     while sum(widths) > width and max(widths) > 1:
         place = max(range(len(widths)), key=lambda place: (widths[place] > words[place], widths[place]))
@@ -249,7 +301,7 @@ def _fitted(columns: Sequence[Sequence[str]], words: Sequence[int], width: int) 
 
 
 def _panels(grid: Grid, width: int) -> list[Table]:
-    """Render a grid written out if it fits, otherwise stacked in as few panels as possible."""
+    """Render a grid, with stacked cells in several panels if it is too wide."""
     written = _panel(grid, stacked=False)
     if _width(written) <= width:
         return [written]
@@ -269,12 +321,10 @@ def _width(table: Table) -> int:
 def _panel(grid: Grid, stacked: bool) -> Table:
     table = _table()
     for column in grid.columns:
-        table.add_column(
-            Text(textwrap.fill(column.heading, PROSE if column.kind == "prose" else HEADER)),
-            justify="right" if column.kind == "result" else "left",
-            vertical="top",
-            no_wrap=True,
-        )
+        justify: JustifyMethod = "right" if column.kind == "result" else "left"
+        width = PROSE if column.kind == "prose" else HEADER
+        heading = Text(textwrap.fill(column.heading, width))
+        table.add_column(heading, justify=justify, vertical="top", no_wrap=True)
     for entry, cells in grid.rows:
         if entry.rule:
             table.add_section()
@@ -286,11 +336,13 @@ def _panel(grid: Grid, stacked: bool) -> Table:
 
 
 def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
-    """Render a cell; the parts of a result are aligned with those of the other cells in the column."""
+    """Render a cell; the parts of results are aligned in a column."""
     shown = cell.shown
     if column.kind == "label":
         indent = "  " * cell.indent
-        label = f"{shown.text}{f' [{cell.mark}]' if cell.mark else ''}"
+        label = shown.text
+        if cell.mark:
+            label += f" [{cell.mark}]"
         return Text(textwrap.fill(label, LABEL, initial_indent=indent, subsequent_indent=f"{indent}  "))
     if column.kind == "prose":
         text = Text(textwrap.fill(shown.text, OTHERS if column.others else PROSE))
@@ -306,7 +358,8 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
             wide = [f"{text}  " for text in shown.wide]
             lines = [f"{numbers} {shown.symbol or ' '}", *(wide or [f"{delta}   {spread}  "])]
         text = Text("\n".join(line for line in lines if line.strip()))
-    text.highlight_words([shown.symbol] if shown.symbol else [], STYLES.get(shown.word, ""))
+    if shown.symbol:
+        text.highlight_words([shown.symbol], STYLES.get(shown.word, ""))
     if shown.best:
         spans = {"reported": (0, len(reported)), "reproduced": (len(reported) + 3, len(numbers))}
         for part in shown.best:

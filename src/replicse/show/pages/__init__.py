@@ -1,1 +1,1 @@
-"""Pages that are drawn from all items."""
+"""Pages about all items."""

@@ -1,4 +1,4 @@
-"""The page "Adjudication": effects of differences in protocol."""
+"""The page "Adjudication": effects of differences between protocols."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,44 +20,55 @@ from replicse.spec.protocols import AS_RUN
 
 TITLE = "Adjudication"
 NOISE = "No gap exceeds noise, so none is explained."
-SAID = {"explains": "explains", "in part": "explains in part"}
-# Largest number of rows that the headline names.
+EXPLAINS = {"explains": "explains", "in part": "explains in part"}
+# The maximum number of rows in the headline.
 NAMED = 3
 
 
 def adjudication_page(report: Report) -> Page | None:
-    """Build the page with a sheet for each item.
+    """Build the page with a sheet for each adjudicated item.
 
-    None if no item is adjudicated.
+    Args:
+        report: The report of a study.
+
+    Returns:
+        The page, or None if no item is adjudicated.
     """
+    if not report.adjudication:
+        return None
     items = report.by_item
-    sheets = tuple(_sheet(items[part.item], part) for part in report.adjudication)
-    falls = tuple(fall for part in report.adjudication for fall in _waterfalls(items[part.item], part))
+    sheets: list[Sheet] = []
+    waterfalls: list[Waterfall] = []
+    for part in report.adjudication:
+        item = items[part.item]
+        sheets.append(_sheet(item, part))
+        waterfalls += _waterfalls(item, part)
     text = paragraphs("adjudication", report.study["comparable"])
-    return Page(TITLE, text, sheets, headline(report), falls) if sheets else None
+    return Page(TITLE, text, tuple(sheets), headline(report), tuple(waterfalls))
 
 
 def headline(report: Report) -> str:
-    """Say which variant explains the most gaps and which share of them.
+    """Name the variant that explains the most gaps, and the share.
 
-    "" without adjudicated gaps.
+    Return "" if no gap is adjudicated.
     """
     best = report.gap_explained
+    if report.gaps_known is None:
+        return ""
     if not report.gaps_known:
-        return "" if report.gaps_known is None else NOISE
+        return NOISE
     if best is None:
-        return "No variant explains a gap that is larger than its noise."
+        return "No variant explains a gap that exceeds noise."
     item = report.by_item[best.item]
-    which = f"{', '.join(best.rows)} of" if len(best.rows) <= NAMED else f"{best.gaps} gaps of"
+    which = ", ".join(best.rows) if len(best.rows) <= NAMED else f"{best.gaps} gaps"
     scale = "" if item.comparable else f" ({item.caveat})"
     variant, share = item.variants.get(best.protocol, best.protocol), _share(best.share, best.low, best.high)
-    return f"“{variant}” {SAID[best.outcome]} {which} {best.item}: {share} of the gap{scale}."
+    return f"“{variant}” {EXPLAINS[best.outcome]} {which} of {best.item}: {share} of the gap{scale}."
 
 
 def _waterfalls(item: ItemResult, part: AdjudicatedItem) -> Iterator[Waterfall]:
-    """Yield a waterfall for each shown gap that is larger than its noise."""
-    labels = {row.id: row.label for row in item.rows}
-    names = _column_names(item)
+    """Yield a waterfall for each listed gap that is larger than the noise."""
+    labels, names = _row_labels(item), _column_names(item)
     for cell, rows in groupby(part.shown, key=attrgetter("cell")):
         entries = [entry for entry in rows if entry.effect is not None and not entry.note]
         if any(entry.share is not None for entry in entries):
@@ -66,7 +77,7 @@ def _waterfalls(item: ItemResult, part: AdjudicatedItem) -> Iterator[Waterfall]:
 
 
 def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
-    """Yield the bars of a waterfall: gap, variants, whole code."""
+    """Yield the bars of a waterfall: gap, variants, code as run."""
     rounding = _rounding(entries[0])
     gap, place = entries[0].gap or 0.0, 0.0
     yield Bar("Printed gap", signed(gap, rounding), 0.0, gap, "gap")
@@ -74,32 +85,38 @@ def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
         effect, whole = entry.effect or 0.0, entry.protocol == AS_RUN
         if whole and len(entries) > 2:
             rest = signed(effect - place, rounding)
-            yield Bar("Together, beyond their sum", rest, place, effect, "rest")
-        start = 0.0 if whole else place
+            yield Bar("Interaction of the variants", rest, place, effect, "rest")
+        start, kind = place, "variant"
+        if whole:
+            start, kind = 0.0, "whole"
         ends = (_sum_if_known(start, entry.low), _sum_if_known(start, entry.high))
         label = item.variants.get(entry.protocol, entry.protocol)
         text = f"{_effect(entry)}, {_share_of(entry)}"
-        yield Bar(label, text, start, start + effect, "whole" if whole else "variant", *ends)
+        yield Bar(label, text, start, start + effect, kind, *ends)
         place = start + effect
     if not whole:
         yield Bar("Not explained", signed(gap - place, rounding), place, gap, "rest")
 
 
 def _sum_if_known(start: float, end: float | None) -> float | None:
-    return None if end is None else start + end
+    if end is None:
+        return None
+    return start + end
 
 
 def _sheet(item: ItemResult, part: AdjudicatedItem) -> Sheet:
     shown = part.shown
     cell_columns, columns = _known_columns(item, shown), _variant_columns(item)
-    note = f"Further cells of the item in adjudication.csv: {part.left_out}." if part.left_out else ""
-    # If all lines have the same column, name it only in the title.
-    one = ""
+    note = ""
+    if part.left_out:
+        note = f"Further cells of the item in adjudication.csv: {part.left_out}."
+    title = f"{item.item}: {item.title}"
+    # If all lines have the same column, only the title contains the name.
     if shown and "Column" not in cell_columns:
-        one = f", {_column_names(item)[shown[0].column, shown[0].metric]}"
-    title = f"{item.item}: {item.title}{one} · {item.standing}"
+        title += f", {_column_names(item)[shown[0].column, shown[0].metric]}"
+    title += f" · {item.standing}"
     sheet = Sheet.of(title, shown, cell_columns | columns, note)
-    # Repeat nothing about a cell after its first line.
+    # Only the first line of a cell contains the columns that all lines of the cell share.
     empty = ("",) * sum(name in cell_columns for name in sheet.header)
     rows = list(sheet.rows)
     for place, (before, entry) in enumerate(pairwise(shown), start=1):
@@ -109,8 +126,8 @@ def _sheet(item: ItemResult, part: AdjudicatedItem) -> Sheet:
 
 
 def _known_columns(item: ItemResult, shown: Sequence[Explained]) -> Columns:
-    """Return the columns about a cell that do not depend on a variant."""
-    labels, names = {row.id: row.label for row in item.rows}, _column_names(item)
+    """Return the columns of a cell that are equal for all variants."""
+    labels, names = _row_labels(item), _column_names(item)
     columns: Columns = {"Row": lambda entry: labels[entry.row]}
     if len({(entry.column, entry.metric) for entry in shown}) > 1:
         columns["Column"] = lambda entry: names[entry.column, entry.metric]
@@ -124,7 +141,7 @@ def _known_columns(item: ItemResult, shown: Sequence[Explained]) -> Columns:
 
 
 def _variant_columns(item: ItemResult) -> Columns:
-    """Return the columns about the effect of a variant on a cell."""
+    """Return the columns with the effect of a variant on a cell."""
     return {
         "Variant": lambda entry: item.variants.get(entry.protocol, entry.protocol),
         "Ours": lambda entry: _number(entry.ours, _rounding(entry)) or "not run",
@@ -135,7 +152,9 @@ def _variant_columns(item: ItemResult) -> Columns:
 
 
 def _printed_by(paper: str, entry: Explained) -> str:
-    return entry.reported_other if entry.other_paper == paper else ""
+    if entry.other_paper != paper:
+        return ""
+    return entry.reported_other
 
 
 def _rounding(entry: Explained) -> Rounding:
@@ -143,35 +162,45 @@ def _rounding(entry: Explained) -> Rounding:
     return finest_rounding((entry.reported, entry.reported_other))
 
 
-def _column_names(item: ItemResult) -> dict[tuple[str, ...], str]:
-    """Return column names by id and metric.
+def _row_labels(item: ItemResult) -> dict[str, str]:
+    return {row.id: row.label for row in item.rows}
 
-    Columns with the same id are named with their metric.
+
+def _column_names(item: ItemResult) -> dict[tuple[str, ...], str]:
+    """Return a dict from id and metric to the name of a column.
+
+    If columns have the same id, the name contains the metric.
     """
     counts = Counter(column.id for column in item.columns)
     names: dict[tuple[str, ...], str] = {}
     for column in item.columns:
-        is_unique = counts[column.id] == 1
-        names[column.id, column.metric] = column.label if is_unique else f"{column.label}, {column.metric}"
+        name = column.label
+        if counts[column.id] > 1:
+            name += f", {column.metric}"
+        names[column.id, column.metric] = name
     return names
 
 
 def _number(value: float | None, rounding: Rounding) -> str:
-    return "" if value is None else rounded(value, rounding)
+    if value is None:
+        return ""
+    return rounded(value, rounding)
 
 
 def _signed(value: float | None, rounding: Rounding) -> str:
-    return "" if value is None else signed(value, rounding)
+    if value is None:
+        return ""
+    return signed(value, rounding)
 
 
 def _effect(entry: Explained) -> str:
-    return (
-        "" if entry.paired is None else effect_text(entry.paired, partial(signed, rounding=_rounding(entry)))
-    )
+    if entry.paired is None:
+        return ""
+    return effect_text(entry.paired, partial(signed, rounding=_rounding(entry)))
 
 
 def _outcome(entry: Explained, item: ItemResult) -> str:
-    """Return the outcome of a variant, with a scale other than the papers'."""
+    """Format the outcome of a variant, with a scale if not the papers'."""
     if entry.note or not entry.outcome or item.comparable:
         return entry.note or entry.outcome
     return f"{entry.outcome} ({item.scale})"
@@ -184,5 +213,11 @@ def _share_of(entry: Explained) -> str:
 def _share(share: float | None, low: float | None, high: float | None) -> str:
     if share is None:
         return ""
-    shown = [rounded(100 * each, Rounding(0)) for each in (share, low, high) if each is not None]
-    return f"{shown[0]}%" + (f" [{shown[1]}, {shown[2]}]" if len(shown) > 1 else "")
+    text = f"{_percentage(share)}%"
+    if low is not None and high is not None:
+        text += f" [{_percentage(low)}, {_percentage(high)}]"
+    return text
+
+
+def _percentage(share: float) -> str:
+    return rounded(100 * share, Rounding(0))

@@ -1,4 +1,4 @@
-"""The page with the audit of the published numbers."""
+"""The page with contradictions between published numbers."""
 
 from operator import attrgetter
 
@@ -22,16 +22,19 @@ COLUMNS: Columns = {
 def audit_page(report: Report) -> Page:
     """Build the page with a sheet for each paper.
 
-    Papers outside the study are `further` sheets.
+    Papers outside the study are in the `further` sheets.
     """
     papers = {item.paper for item in report.items}
-    sheets = {
-        paper: audit_sheet(part, titled(paper, part)) for paper, part in audit_parts(report.audit).items()
-    }
-    own = tuple(sheet for paper, sheet in sheets.items() if paper in papers)
-    further = tuple(sheet for paper, sheet in sheets.items() if paper not in papers)
+    own: list[Sheet] = []
+    further: list[Sheet] = []
+    for paper, part in audit_parts(report.audit).items():
+        sheet = audit_sheet(part, titled(paper, part))
+        if paper in papers:
+            own.append(sheet)
+        else:
+            further.append(sheet)
     text, of = paragraphs("audit", bool(report.audit)), "printed numbers, no run"
-    return Page(TITLE, text, own, file=AUDIT, further=further, lines=True, of=of)
+    return Page(TITLE, text, tuple(own), file=AUDIT, further=tuple(further), lines=True, of=of)
 
 
 def audit_sheet(rows: Rows, title: str = TITLE) -> Sheet:

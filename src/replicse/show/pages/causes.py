@@ -1,4 +1,4 @@
-"""The page of causes: symptoms, threads, measured effects, fixes."""
+"""The page of causes of wrong scores: symptoms, effects, fixes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,14 +11,16 @@ from replicse.spec.causes import Cause, Measured
 
 
 def causes_page(report: Report) -> Page | None:
-    """Build the page; None if the study has no paper with causes."""
+    """Build the page; return None if no paper in the study has causes."""
     page = report.causes_page
     if page is None:
         return None
     titles = {cause.id: cause.title for cause in report.causes}
-    measured = [measured_sheet(report.measured, page.measured, titles)] if report.measured else []
+    sheets = [causes_sheet(report.causes)]
+    if report.measured:
+        sheets.append(measured_sheet(report.measured, page.measured, titles))
     of = "published threads and effects measured in committed studies"
-    return Page(page.title, page.text, (causes_sheet(report.causes), *measured), of=of)
+    return Page(page.title, page.text, tuple(sheets), of=of)
 
 
 def causes_sheet(causes: Sequence[Cause]) -> Sheet:
@@ -34,15 +36,21 @@ def causes_sheet(causes: Sequence[Cause]) -> Sheet:
 
 
 def threads_text(cause: Cause) -> str:
-    """Count the threads with a cause, and the suspected ones among them."""
+    """Count the threads about a cause, and how many only suspect it."""
+    count = len(cause.threads)
     suspected = list(cause.threads.values()).count("suspected")
-    return f"{len(cause.threads)}" + (f", {suspected} suspected" if suspected else "")
+    if suspected:
+        return f"{count}, {suspected} suspected"
+    return str(count)
 
 
 def measured_sheet(measured: Sequence[Measured], text: str, titles: Mapping[str, str]) -> Sheet:
-    """Return one line per measured variant, the largest loss first, below a paragraph of text.
+    """Create a sheet with one line for each effect, the largest loss first.
 
-    Causes are named by their `titles`, variants by what they do.
+    Args:
+        measured: The measured effects.
+        text: Text below the table.
+        titles: A dict from the ids of causes to titles.
     """
     columns: Columns = {
         "Cause": lambda each: titles.get(each.cause, each.cause),

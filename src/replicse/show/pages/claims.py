@@ -1,4 +1,4 @@
-"""The page of claims: each sentence with what the papers' numbers and ours say of it."""
+"""The page of claims: outcomes by the papers' numbers and by ours."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,6 +8,7 @@ from operator import attrgetter
 from replicse.judge.report.judgements import JudgedClaim
 from replicse.judge.report.report_types import Report
 from replicse.judge.verdicts.table import NOT_COMPARABLE
+from replicse.printable import several
 from replicse.show.content.contents import Page
 from replicse.show.content.outcomes import (
     FOR_OR_AGAINST,
@@ -27,38 +28,61 @@ OURS, OTHERS = "Ours", "Others"
 
 
 def claims_page(report: Report) -> Page | None:
-    """Return the page, a sheet per outcome of our runs; None where no paper states a claim.
+    """Build the page with a sheet for each outcome of our runs.
 
-    The scale is named next to what a smaller scale found for or against a claim.
+    At a smaller scale, the outcomes "for" and "against" contain the name of the scale.
+
+    Args:
+        report: The report of a study.
+
+    Returns:
+        The page, or None if there are no claims.
     """
     rows, scale = report.claims, report.study["scale"]
+    if not rows:
+        return None
     whose = OTHERS if report.record else OURS
-    outcomes = dict.fromkeys([*SYMBOLS, *(row.ours for row in rows)])
-    parts = {outcome: [row for row in rows if row.ours == outcome] for outcome in outcomes}
-    sheets = tuple(
-        _without_ours(
-            claims_sheet(part, f"{marked(outcome)}{_at(outcome, scale)} ({len(part)})".strip(), rows, whose),
-            whose,
-        )
-        for outcome, part in parts.items()
-        if part
-    )
+    sheets = []
+    for outcome in dict.fromkeys([*SYMBOLS, *(row.ours for row in rows)]):
+        part = [row for row in rows if row.ours == outcome]
+        if part:
+            title = f"{marked(outcome)}{_at(outcome, scale)} ({len(part)})".strip()
+            sheets.append(_without_ours(claims_sheet(part, title, rows, whose), whose))
     text = paragraphs("claims", report.study["judges_orders"])
+    notes, is_open = _contradictions(rows), _is_decided(rows)
+    return Page(TITLE, text, tuple(sheets), lines=True, notes=notes, open=is_open)
+
+
+def _contradictions(rows: Sequence[JudgedClaim]) -> dict[str, tuple[str, ...]]:
+    """Return sentences about claims that contradict others, by paper."""
     notes: dict[str, tuple[str, ...]] = {}
-    for row, others in ((row, contradicted(row, rows)) for row in rows):
-        said = f'{row.claim}, "{row.text}" ({both_say(row)}),'
-        notes[row.paper] = notes.get(row.paper, ()) + ((f"{said} {' and '.join(others)}.",) if others else ())
-    return Page(TITLE, text, sheets, lines=True, notes=notes, open=_is_decided(rows)) if sheets else None
+    for row in rows:
+        others = contradicted(row, rows)
+        if others:
+            note = f'{row.claim}, "{row.text}" ({both_say(row)}), {" and ".join(others)}.'
+            notes[row.paper] = (*notes.get(row.paper, ()), note)
+    return notes
 
 
 def claims_sheet(
     rows: Iterable[JudgedClaim], title: str = TITLE, among: Iterable[JudgedClaim] = (), whose: str = OURS
 ) -> Sheet:
-    """Return one row per claim, `among` are all claims of the study, `whose` heads the outcome of our runs."""
+    """Create a sheet with one row for each claim.
+
+    Args:
+        rows: The claims.
+        title: The title. Default: TITLE.
+        among: All claims of the study, for contradictions. Default: no claims.
+        whose: The heading of the outcome by our runs. Default: OURS.
+    """
 
     def sentence(row: JudgedClaim) -> str:
-        remarks = "; ".join([*filter(None, [row.remark]), *contradicted(row, among)])
-        return f"{row.claim} ({row.place}): {row.text}" + (f" ({remarks})" if remarks else "")
+        remarks = [row.remark] if row.remark else []
+        remarks += contradicted(row, among)
+        text = f"{row.claim} ({row.place}): {row.text}"
+        if remarks:
+            text += f" ({'; '.join(remarks)})"
+        return text
 
     columns: Columns = {
         "Claim": sentence,
@@ -74,24 +98,30 @@ def claims_sheet(
 
 
 def _is_decided(rows: Iterable[JudgedClaim]) -> bool:
-    """Return whether our runs are for or against a claim, or settle it."""
+    """Return whether a claim has an outcome for or against it."""
     return any(row.ours in DECIDED for row in rows)
 
 
 def _at(outcome: str, scale: str) -> str:
-    return f", at {scale}" if outcome in FOR_OR_AGAINST else ""
+    if outcome in FOR_OR_AGAINST:
+        return f", at {scale}"
+    return ""
 
 
 def _without_ours(sheet: Sheet, whose: str) -> Sheet:
-    """Return a sheet of one outcome of ours without that column."""
+    """Remove the column of our outcomes, which are equal in the sheet."""
     place = sheet.header.index(whose)
-    header, *rows = (row[:place] + row[place + 1 :] for row in (sheet.header, *sheet.rows))
+    header = sheet.header[:place] + sheet.header[place + 1 :]
+    rows = [row[:place] + row[place + 1 :] for row in sheet.rows]
     return replace(sheet, header=header, rows=tuple(rows))
 
 
 def cells_text(names: Sequence[str]) -> str:
-    """Return the names of a few cells, or how many cells of which items; claims.csv names them all."""
+    """List a few cells, or count many cells by item.
+
+    The file claims.csv contains all names.
+    """
     if len(names) <= FEW_CELLS:
         return ", ".join(names)
     counts = Counter("/".join(name.split("/")[:2]) for name in names)
-    return ", ".join(f"{item} ({count} cell{'s' * (count > 1)})" for item, count in counts.items())
+    return ", ".join(f"{item} ({several(count, 'cell')})" for item, count in counts.items())

@@ -1,4 +1,4 @@
-"""Draw the time that a study took."""
+"""The waterfall of the time that a study took."""
 
 from replicse.judge.report.report_types import Seconds
 from replicse.printable import several

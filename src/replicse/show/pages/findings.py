@@ -1,7 +1,4 @@
-"""Write the first sentences of a report: verdicts, claims, orders.
-
-Significant differences come first.
-"""
+"""The first sentences of a report: verdicts, claims, orders."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +17,13 @@ MOST_NAMED, MOST_TURNED = 3, 2
 
 
 def findings(report: Report) -> list[Headline]:
-    """Return the first sentences of a report.
+    """Summarise a report in a few sentences.
 
-    A sentence without content is omitted.
+    Args:
+        report: The report of a study.
+
+    Returns:
+        A list of sentences about verdicts, claims, and differences between rows, depending on the scale.
     """
     study = report.study
     lines = []
@@ -59,25 +60,28 @@ def claim_headlines(
     Args:
         claims: The judged claims.
         scale: Name of the scale.
-        who: Subject of the sentence.
-        detail: Text that is added to the details.
+        who: Subject of the sentence. Default: "The runs".
+        detail: Text that is added to the details. Default: "".
     """
     counts = Counter(claim.ours for claim in claims)
-    parts = [f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome]]
+    parts, tested = [], 0
+    for outcome in OUTCOMES:
+        if counts[outcome]:
+            parts.append(f"{counts[outcome]} {outcome}")
+            tested += counts[outcome]
     if not parts:
         return
-    tested = sum(counts[outcome] for outcome in OUTCOMES)
-    said = f"{who} test {tested} of {several(len(claims), 'claim')} of the papers: {', '.join(parts)}."
+    sentence = f"{who} test {tested} of {several(len(claims), 'claim')} of the papers: {', '.join(parts)}."
     details = filter(None, [_contradicted(claims), detail, f"scale {scale}"])
-    yield Headline(said, _capital("; ".join(details)), "claims")
+    yield Headline(sentence, _capital("; ".join(details)), "claims")
 
 
 def _contradicted(claims: Sequence[JudgedClaim]) -> str:
-    turned = [
-        claim
-        for claim in claims
-        if claim.ours in ("against", "contradicted") and claim.reported == "supported"
-    ]
+    """Name the claim that the paper supports and our runs contradict most."""
+    turned = []
+    for claim in claims:
+        if claim.ours in ("against", "contradicted") and claim.reported == "supported":
+            turned.append(claim)
     if not turned:
         return ""
     first = min(turned, key=lambda claim: claim.probability or 1)
@@ -88,13 +92,13 @@ def _contradicted(claims: Sequence[JudgedClaim]) -> str:
 
 
 def _orders(report: Report) -> Iterator[Headline]:
-    """Name significant differences, and count the orders that are kept."""
-    said = [_significant(report.differences)] if report.differences else []
+    """Name significant differences and count the reproduced orders."""
+    parts = [_significant(report.differences)] if report.differences else []
     if report.orders:
-        said += _kept(report.orders)
-    if not said:
+        parts += _kept(report.orders)
+    if not parts:
         return
-    sentence, *details = said
+    sentence, *details = parts
     if report.orders:
         tau, columns = plus_minus(report.orders.tau), several(report.orders.columns, "column")
         details.append(f"median Kendall's τ {tau} over {columns}")
@@ -114,15 +118,18 @@ def _significant(differences: ComparedRows) -> str:
     named = [_difference(effect) for effect in significant[:MOST_NAMED]]
     if len(significant) > MOST_NAMED:
         named.append(f"{len(significant) - MOST_NAMED} more")
-    among = f"{several(tested, 'difference')} between rows"
     rest = tested - len(significant)
-    others = f". Not significant among {tested}: the other {rest}" if rest else ""
-    return f"Significant among {among} (Holm, 5%): {'; '.join(named)}{others}"
+    text = f"Significant among {several(tested, 'difference')} between rows (Holm, 5%): {'; '.join(named)}"
+    if rest:
+        text += f". Not significant among {tested}: the other {rest}"
+    return text
 
 
 def _difference(effect: Effect) -> str:
-    printed = "" if effect.printed is None else f"; in print {printed_difference(effect.printed)}"
-    return f"{effect.difference} {effect_text(effect.ours)} on {effect.column} ({effect.over}{printed})"
+    details = effect.over
+    if effect.printed is not None:
+        details += f"; in print {printed_difference(effect.printed)}"
+    return f"{effect.difference} {effect_text(effect.ours)} on {effect.column} ({details})"
 
 
 def _kept(orders: Orders) -> Iterator[str]:
@@ -137,19 +144,25 @@ def _turned(orders: Orders, items: Mapping[str, JudgedItem]) -> Iterator[str]:
     """Yield the first columns whose best row differs from the paper's."""
     for turned in orders.turned[:MOST_TURNED]:
         names = items[turned.item].row_names
-        printed = ", ".join(names[row].lstrip("* ") for row in turned.best.reported)
-        here = ", ".join(names[row].lstrip("* ") for row in turned.best.ours)
+        printed, here = _row_names(names, turned.best.reported), _row_names(names, turned.best.ours)
         yield f"{turned.column}: best in print {printed}, here {here}"
 
 
+def _row_names(names: Mapping[str, str], rows: Sequence[str]) -> str:
+    return ", ".join(names[row].lstrip("* ") for row in rows)
+
+
 def _workflow(report: Report) -> Iterator[Headline]:
-    """Say whether the workflow ran and how long it took."""
+    """Report whether the workflow ran and how long it took."""
     items, counts = report.items, verdict_counts(report.items)
     lost = counts["failed"] + counts["not run"]
-    numbers = sum(cell.reproduced is not None or bool(cell.text) for item in items for cell in item.cells)
+    numbers = 0
+    for item in items:
+        numbers += sum(cell.reproduced is not None or bool(cell.text) for cell in item.cells)
     works = "The workflow runs from end to end"
     if lost:
-        works = f"{several(lost, 'cell')} failed or {'was' if lost == 1 else 'were'} not run"
+        verb = "was" if lost == 1 else "were"
+        works = f"{several(lost, 'cell')} failed or {verb} not run"
     yield Headline(
         f"{works}: {several(numbers, 'number')} in {several(len(items), 'item')}.",
         f"Scale {report.study['scale']} shows that the workflow works; its numbers say nothing about the papers",

@@ -1,5 +1,6 @@
 """The page "Incomplete": items with missing results."""
 
+from itertools import chain
 from operator import attrgetter
 
 from replicse.judge.report.report_types import Report
@@ -10,9 +11,9 @@ from replicse.show.content.texts import paragraphs
 
 TITLE = "Incomplete"
 ITEMS: Columns = {
-    "": lambda one: SYMBOLS[one.state],
+    "": lambda item: SYMBOLS[item.state],
     "Item": attrgetter("item"),
-    "Missing evaluations": lambda one: f"{one.missing} of {one.planned}",
+    "Missing evaluations": lambda item: f"{item.missing} of {item.planned}",
     "Why": attrgetter("why"),
     "What to do": attrgetter("remedy"),
 }
@@ -24,13 +25,13 @@ JOBS: Columns = {
 
 
 def incomplete_page(report: Report) -> Page | None:
-    """Build the page with a sheet of items and one of failed jobs.
+    """Build the page with sheets of incomplete items and of failed jobs.
 
-    None if the study is complete.
+    Return None if the study is complete.
     """
     if not report.study.get("incomplete"):
         return None
-    failed = dict.fromkeys(job for one in report.incomplete for job in one.failed)
+    failed = dict.fromkeys(chain.from_iterable(item.failed for item in report.incomplete))
     sheets = (Sheet.of("Items", report.incomplete, ITEMS), Sheet.of("Failed jobs", failed, JOBS))
     text = paragraphs("incomplete", report.study["incomplete"])
     return Page(TITLE, text, tuple(sheet for sheet in sheets if sheet.rows))

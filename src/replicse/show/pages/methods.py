@@ -1,4 +1,4 @@
-"""The page "Methods by study"."""
+"""The page "Methods by study": methods of all committed studies."""
 
 from functools import partial
 
@@ -16,24 +16,29 @@ TITLE = "Methods by study"
 
 
 def methods_grid(methods: Methods) -> Grid:
-    """Build the table of methods (lines) by studies (columns)."""
-    every = methods.methods
-    columns = [Column("", "label", tuple(GridCell(Shown(each.label)) for each in every))]
+    """Build the grid of methods (lines) by studies (columns)."""
+    labels, recipes, body = [], [], []
+    for method in methods.methods:
+        labels.append(GridCell(Shown(method.label)))
+        recipes.append(GridCell(Shown(method.recipe)))
+        body.append(GridLine(RowHead(id=method.recipe, label=method.label)))
+    columns = [Column("", "label", tuple(labels))]
     for name, head in methods.columns.items():
-        results = [each.results.get(name) for each in every]
-        cells = (_cell(name, head, result, methods.shared.label) for result in results)
+        cells = []
+        for method in methods.methods:
+            cells.append(_cell(name, head, method.results.get(name), methods.shared.label))
         columns.append(Column(f"{name}: {head.label}", "result", tuple(cells)))
-    columns.append(Column("Recipe", "prose", tuple(GridCell(Shown(each.recipe)) for each in every)))
-    body = tuple(GridLine(RowHead(id=each.recipe, label=each.label)) for each in every)
-    return Grid(tuple(columns), body)
+    columns.append(Column("Recipe", "prose", tuple(recipes)))
+    return Grid(tuple(columns), tuple(body))
 
 
 def study_lines(methods: Methods) -> list[tuple[str, str]]:
-    """Return the name and description of each study."""
-    heads = {name: methods.columns[name].label for name in methods.studies}
-    records = {name: study.record for name, study in methods.studies.items()}
-    seeds = {name: several(len(record["seeds"]), "seed") for name, record in records.items()}
-    return [(name, f"{heads[name]}, {seeds[name]}, scale {records[name]['scale']}") for name in heads]
+    """Return a list of (name, description) of the studies."""
+    lines = []
+    for name, study in methods.studies.items():
+        seeds = several(len(study.record["seeds"]), "seed")
+        lines.append((name, f"{methods.columns[name].label}, {seeds}, scale {study.record['scale']}"))
+    return lines
 
 
 def _cell(study: str, head: ColumnHead, result: MethodResult | None, shared: str) -> GridCell:
@@ -42,13 +47,14 @@ def _cell(study: str, head: ColumnHead, result: MethodResult | None, shared: str
     item, cell, effect = result.item, result.cell, result.effect
     rounding = Rounding(1 if is_percentage(cell.metric_path) else 2)
     half = half_width(cell.low, cell.high)
-    few = in_braces(rounded(value, rounding) for value in cell.few) if cell.few else ""
+    spread = ""
+    if half is not None:
+        spread = f"±{rounded(half, rounding)}"
+    elif cell.few:
+        spread = in_braces(rounded(value, rounding) for value in cell.few)
     less = effect_of_rows(effect, partial(signed, rounding=rounding)) if effect else ""
     shown = Shown(
-        reproduced=rounded(cell.reproduced or 0.0, rounding),
-        spread=f"±{rounded(half, rounding)}" if half is not None else few,
-        delta=less,
-        scale=item.scale,
+        reproduced=rounded(cell.reproduced or 0.0, rounding), spread=spread, delta=less, scale=item.scale
     )
     name = item.name_of(item.id_of(cell))
     known = facts(item, head, shown, cell, (f"less {shared}", less) if less else None)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from operator import attrgetter
 
 from replicse.judge.report.report_types import JudgedItem, Report
@@ -19,7 +20,14 @@ TITLE = "What reproduces"
 
 
 def reproduces_page(report: Report) -> Page | None:
-    """Build the page from the sheets that have rows; None without any."""
+    """Build the page with sheets of verdicts, orders and differences.
+
+    Args:
+        report: The report of a study.
+
+    Returns:
+        The page, or None if all sheets are empty.
+    """
     scale, comparable = report.study["scale"], report.study["comparable"]
     orders = report.study["judges_orders"]
     sheets = (
@@ -28,21 +36,24 @@ def reproduces_page(report: Report) -> Page | None:
         (difference_sheet(report.items), comparable or orders),
     )
     text = paragraphs("reproduces", comparable, orders)
-    titled = [
-        replace(sheet, title=f"{sheet.title} · {standing(scale, says)}")
-        for sheet, says in sheets
-        if sheet.rows
-    ]
+    titled = []
+    for sheet, is_judged in sheets:
+        if sheet.rows:
+            titled.append(replace(sheet, title=f"{sheet.title} · {standing(scale, is_judged)}"))
     return Page(TITLE, text, tuple(titled)) if titled else None
 
 
 def verdict_sheet(items: Sequence[JudgedItem]) -> Sheet:
     """Create a sheet with the number of cells of each verdict by item."""
-    counts = {item.item: verdict_counts([item]) for item in items}
-    counted = [(name, count) for name, count in counts.items() if count.total()]
+    counted, total = [], Counter[str]()
+    for item in items:
+        count = verdict_counts([item])
+        if count:
+            counted.append((item.item, count))
+            total += count
     columns: Columns = {"Item": lambda entry: entry[0]}
     for name in SYMBOLS:
-        if any(count[name] for count in counts.values()):
+        if total[name]:
             columns[f"{SYMBOLS[name]} {name}"] = partial(_counted, name)
     columns["cells"] = lambda entry: str(entry[1].total())
     return Sheet.of("Verdicts by item", counted, columns)
@@ -53,7 +64,7 @@ def _counted(verdict: str, entry: tuple[str, Counter[str]]) -> str:
 
 
 def difference_sheet(items: Iterable[JudgedItem]) -> Sheet:
-    """Create a sheet of differences to baseline rows."""
+    """Create a sheet of the differences to baseline rows."""
     columns: Columns = {
         "Item": attrgetter("item"),
         "Column": attrgetter("column"),
@@ -61,5 +72,5 @@ def difference_sheet(items: Iterable[JudgedItem]) -> Sheet:
         "Printed": lambda effect: printed_difference(effect.printed),
         "Ours, paired by seed": effect_of_rows,
     }
-    effects = (effect for item in items for effect in item.effects)
+    effects = chain.from_iterable(item.effects for item in items)
     return Sheet.of("Differences to the baseline row", effects, columns, *paragraphs("paired"))

@@ -1,4 +1,4 @@
-"""The page "The record": published numbers that others have measured."""
+"""The page "The record": measurements of published numbers by others."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from replicse.show.pages.findings import claim_headlines
 from replicse.spec.columns import TEXT
 
 TITLE, FILE = "The record", "record.html"
-# A function that returns the count of each verdict.
+# A dict from verdicts to functions that return the count.
 FOUND: dict[str, Callable[[RecordCount], int]] = {
     "equal": attrgetter("equal"),
     "not equal": attrgetter("not_equal"),
@@ -36,7 +36,7 @@ FOUND: dict[str, Callable[[RecordCount], int]] = {
 
 @dataclass(frozen=True)
 class _Line:
-    """A source's result for a cell, with its name and published number."""
+    """The result of a source for a cell with a published number."""
 
     name: str
     printed: str
@@ -44,14 +44,17 @@ class _Line:
 
 
 def record_page(report: Report) -> Page | None:
-    """Build the page; None if the study is not the record."""
+    """Build the page; return None if the study is not the record."""
     summary = report.record
     if summary is None:
         return None
-    deciding = [line for item in report.items for line in _lines(item) if line.result.decides]
-    effects = {
-        _readings_of(line): line for item in report.items for line in _averages(item) if line.result.effect
-    }
+    deciding: list[_Line] = []
+    effects: dict[tuple[object, ...], _Line] = {}
+    for item in report.items:
+        deciding += [line for line in _lines(item) if line.result.decides]
+        for line in _averages(item):
+            if line.result.effect:
+                effects[_values_key(line)] = line
     first, *found = record_headlines(report)
     introduction = " ".join(line.sentence for line in found)
     sheets = (
@@ -74,7 +77,7 @@ def record_page(report: Report) -> Page | None:
 
 
 def count_sentence(summary: RecordSummary) -> str:
-    """Count the published numbers that others measured or have verdicts."""
+    """Count the published numbers that have measurements and verdicts."""
     total = summary.total
     values = several(sum(source.values for source in summary.sources), "value")
     sources, papers = several(len(summary.sources), "source"), several(len(summary.papers), "paper")
@@ -85,7 +88,11 @@ def count_sentence(summary: RecordSummary) -> str:
 
 
 def record_headlines(report: Report) -> Iterator[Headline]:
-    """Yield the first sentences of the record's report."""
+    """Yield the first sentences of the record's report.
+
+    Args:
+        report: A report. If it is not the record, no sentence is yielded.
+    """
     summary = report.record
     if summary is None:
         return
@@ -97,7 +104,7 @@ def record_headlines(report: Report) -> Iterator[Headline]:
         "Equal within half a printed digit and the rounding of the source",
         "the-record",
     )
-    trained = sum(total[name] for name in ("within seed spread", "higher", "lower"))
+    trained = total["within seed spread"] + total["higher"] + total["lower"]
     yield Headline(
         f"Encoders trained again by others: {total['within seed spread']} of {several(trained, 'number')} within seed"
         f" spread, {total['higher']} higher, {total['lower']} lower; {total['undetermined']} undetermined.",
@@ -109,22 +116,29 @@ def record_headlines(report: Report) -> Iterator[Headline]:
 
 
 def _outside_alone(report: Report) -> str:
-    """Count the cells outside their intervals, also after correction."""
+    """Count the cells outside of an interval, also after correction."""
     tests = report.tests
     if tests is None:
         return ""
-    p_values = [cell.p for item in report.items for cell in item.cells if cell.p is not None]
-    outside = sum(p < tests.false for p in p_values)
+    outside = 0
+    for item in report.items:
+        outside += sum(cell.p is not None and cell.p < tests.false for cell in item.cells)
     return (
-        f"; {outside} of {several(tests.cells, 'number')} outside of their intervals one by one, {tests.found} after"
+        f"; {outside} of {several(tests.cells, 'number')} outside of their intervals before and {tests.found} after"
         f" Benjamini-Hochberg at {tests.false:.0%} within each paper"
     )
 
 
-def counts_sheet(title: str, what: str, counts: Sequence[RecordCount]) -> Sheet:
-    """Create a sheet with the counts of each paper or item."""
+def counts_sheet(title: str, kind: str, counts: Sequence[RecordCount]) -> Sheet:
+    """Create a sheet with the counts of each paper or item.
+
+    Args:
+        title: The title.
+        kind: The heading of the names, such as "Paper".
+        counts: The counts.
+    """
     columns: Columns = {
-        what: lambda count: count.name,
+        kind: lambda count: count.name,
         "printed": lambda count: f"{count.printed:,}",
         "measured by others": lambda count: f"{count.measured:,}",
         "with a verdict": lambda count: f"{count.judged:,}",
@@ -140,7 +154,7 @@ def _count_text(get: Callable[[RecordCount], int], count: RecordCount) -> str:
 
 
 def deciding_sheet(lines: Sequence[_Line]) -> Sheet:
-    """Create a sheet of published numbers with their deciding source."""
+    """Create a sheet of published numbers and the sources that decide."""
     columns: Columns = {
         "Cell": lambda line: line.name,
         "Printed": lambda line: line.printed,
@@ -167,7 +181,10 @@ def effects_sheet(lines: Sequence[_Line]) -> Sheet:
 
 
 def effect_text(effect: SettingEffect | None) -> str:
-    """Format an effect, such as `-0.91 [-1.20, -0.62], paired`; "" for None."""
+    """Format an effect, such as `-0.91 [-1.20, -0.62], paired`.
+
+    Return "" for None.
+    """
     if effect is None:
         return ""
     interval = ""
@@ -193,11 +210,13 @@ def sources_sheet(sources: Sequence[SourceFacts]) -> Sheet:
 
 
 def _counts(effect: SettingEffect | None) -> str:
-    return "" if effect is None else f"{effect.n} and {effect.n_base}"
+    if effect is None:
+        return ""
+    return f"{effect.n} and {effect.n_base}"
 
 
 def _lines(item: JudgedItem) -> Iterator[_Line]:
-    """Yield results of others for an item, without quoted rows."""
+    """Yield the results of others for an item, without quoted rows."""
     quoted = {row.id for row in item.rows if row.quoted}
     for name, cell in item.described.items():
         if cell.metric != TEXT and cell.printed is not None and cell.row not in quoted:
@@ -205,9 +224,9 @@ def _lines(item: JudgedItem) -> Iterator[_Line]:
 
 
 def _averages(item: JudgedItem) -> Iterator[_Line]:
-    """Yield results of others for the averages of an item.
+    """Yield the results of others for the averages of an item.
 
-    Without averages, yield the results for all numbers.
+    If there are no averages, yield the results for all numbers.
     """
     averages = {column.id for column in item.columns if column.average}
     for line in _lines(item):
@@ -215,8 +234,8 @@ def _averages(item: JudgedItem) -> Iterator[_Line]:
             yield line
 
 
-def _readings_of(line: _Line) -> tuple[object, ...]:
-    """Return a key that is equal for cells with the same encoder and metric."""
+def _values_key(line: _Line) -> tuple[object, ...]:
+    """Return a key that is equal if cells have the same measured values."""
     result = line.result
     return result.source, result.setting, result.values, result.links
 

@@ -1,4 +1,4 @@
-// Everything here is convenience: without it the page holds the same, offline.
+// The page contains all results without this script, which adds search, filters, sorting and a panel for cells.
 (function () {
   "use strict";
   var panel = document.getElementById("panel"), main = document.querySelector("main"), origin = null;
@@ -31,7 +31,7 @@
     else plain();
   }
 
-  // One pinned cell: value, difference and verdict, then the facts of its tip, the commands, and the folded paths.
+  // The panel of a cell: value, difference and verdict, then the facts of the tooltip, the commands, and the paths.
   function add(name, text, address, place) {
     var line = made("div"), value = made("span", address ? "" : text);
     line.className = "fact";
@@ -46,7 +46,7 @@
     return line;
   }
 
-  // The numbers of a cell as the table shows them, without the verdict in words.
+  // The numbers of a cell as in the table, without the verdict in words.
   function shownIn(cell, parts) {
     return parts.map(function (part) {
       return all(part, cell).map(function (found) { return found.textContent.trim(); }).join(" ");
@@ -119,7 +119,7 @@
     if (folded) folded.open = true;
     if (!target.matches("td.cell")) return target.scrollIntoView();
     pin(target);
-    // What comes on the screen is laid out then, which moves the rest: go there again.
+    // Scroll again, because elements that become visible change the layout.
     function centre() { target.scrollIntoView({ block: "center" }); }
     centre();
     requestAnimationFrame(function () { centre(); requestAnimationFrame(centre); });
@@ -127,7 +127,7 @@
   window.addEventListener("hashchange", follow);
   follow();
 
-  // A row's label and its cells' verdicts, which are their classes; of a plain table all of its text.
+  // The label of a row and the verdicts of its cells (their CSS classes), or all text of a plain table.
   function words(row) {
     return Array.from(row.cells).map(function (cell) {
       return cell.matches("td.cell") ? cell.className.replace(/-/g, " ") : cell.textContent;
@@ -152,8 +152,8 @@
     });
   });
 
-  // A click on a head sorts ascending, then descending, then in the paper's order; rows stay below their heading.
-  // By our numbers, where a column has some.
+  // Clicks on a heading sort ascending, then descending, then in the paper's order, within each group of rows.
+  // Columns are sorted by our numbers if there are any.
   function value(cell, number, part) {
     var shown = part && cell.querySelector(part), text = part ? (shown ? shown.textContent : "") : cell.textContent;
     if (!number) return text;
@@ -202,11 +202,11 @@
     });
   });
 
-  // The index is part of report.html; the other pages lead there.
+  // Only report.html contains the index; the search fields of other pages open it.
   function search(text) {
     var hits = document.getElementById("hits"), list = hits.querySelector("ul"), found = [];
     var wanted = text.toLowerCase().replace(/\u2212/g, "-").split(/\s+/).filter(Boolean);
-    // An entry is a text, an address and, of a row, the start of its cells' addresses and their ends by printed number.
+    // An entry is a text and a URL; a row also has the common prefix of the URLs of its cells and the rest by number.
     index.forEach(function (entry) {
       var printed = {}, fits = wanted.length && wanted.every(function (word) {
         if (entry[3] && /\d/.test(word)) Object.keys(entry[3]).forEach(function (number) {
