@@ -1,1 +1,1 @@
-"""Claims, audit, adjudication and the story of one cell."""
+"""Judgement of results: values, statistics, verdicts, claims and the report."""

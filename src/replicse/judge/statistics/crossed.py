@@ -1,6 +1,6 @@
-"""Compute variance components of crossed rows.
+"""Variance components of crossed rows.
 
-A crossed row was trained with every seed on the backbone of every seed.
+A crossed row is trained with every seed on the backbone of every seed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,14 @@ def crossed_notes(result: ItemResult) -> Iterator[str]:
 def crossed_difference(designs: Mapping[CellId, Crossed], baseline: str, cell: CellId) -> Crossed | None:
     """Subtract the baseline row from a crossed cell, by backbone and seed.
 
-    Returns None if one of them is not crossed, and for the baseline row itself.
+    Args:
+        designs: dict from cell to values, as returned by `crossed_designs`.
+        baseline: the id of the baseline row.
+        cell: the cell.
+
+    Returns:
+        The differences, (backbones, seeds); None if the cell or its baseline is not crossed, or if the cell is in the
+        baseline row.
     """
     design, base = designs.get(cell), designs.get(cell.at(baseline))
     if cell.row == baseline or design is None or base is None:
@@ -46,7 +53,13 @@ def crossed_difference(designs: Mapping[CellId, Crossed], baseline: str, cell: C
 def crossed_designs(result: ItemResult) -> dict[CellId, Crossed]:
     """Return the values of each crossed cell, (backbones, seeds).
 
-    Designs with missing values are left out.
+    Cells with missing values are skipped.
+
+    Args:
+        result: the result of an item.
+
+    Returns:
+        Dict from cell to a list with a list of values for each backbone.
     """
     cells: dict[CellId, list[CellResult]] = {}
     for cell in result.cells:

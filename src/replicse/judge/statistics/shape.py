@@ -1,7 +1,4 @@
-"""Compare the shape of each column with the paper's.
-
-The shape is compared at every scale.
-"""
+"""The shape of each column, compared with the paper at every scale."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,7 +10,7 @@ from replicse.judge.values.readings import seed_numbers
 from replicse.judge.verdicts.table import CellResult, ColumnHead, ItemResult
 from replicse.registry.suites import unit_of
 
-FEWEST_ROWS = 3  # an order of two rows is one sign
+FEWEST_ROWS = 3  # the order of two rows is only a sign
 
 
 def shapes(item: ItemResult) -> Iterator[ColumnShape]:
@@ -50,8 +47,8 @@ def _mean(values: Sequence[float | None]) -> float:
 def shape_columns(item: ItemResult) -> list[ColumnHead]:
     """Return the columns whose shape is compared.
 
-    Averages are used instead of their parts, and only the end of a trajectory. Texts, differences, counts and selected
-    hyper-parameters have no shape.
+    If the item has averages, only the averages are used. Otherwise, all columns with scores are used, but only the last
+    step of a trajectory. Columns of strings, differences, counts and selected hyper-parameters are skipped.
     """
     counts = {(cell.column, cell.metric) for cell in item.cells if unit_of(cell.metric_path) == "count"}
     columns = []
@@ -66,12 +63,16 @@ def shape_columns(item: ItemResult) -> list[ColumnHead]:
 def column_values(
     item: ItemResult, column: ColumnHead, printed: bool = True
 ) -> tuple[dict[str, float], dict[str, list[float | None]]]:
-    """Return the printed numbers of a column and our values by seed, by row.
+    """Return the printed numbers of a column and our values.
 
     Args:
         item: the item.
         column: the column.
-        printed: return only rows with a printed number; otherwise, all rows with a value of ours.
+        printed: whether to skip rows without a printed number. Default: True.
+
+    Returns:
+        Dict from row to printed number, and dict from row to our values by seed. Rows without a value of ours are
+        skipped.
     """
     reported: dict[str, float] = {}
     ours: dict[str, list[float | None]] = {}
@@ -90,9 +91,9 @@ def column_values(
 
 
 def seed_values(cell: CellResult, column: ColumnHead) -> list[float | None]:
-    """Return one number a seed.
+    """Return the values of a cell by seed.
 
-    A cell that shows another statistic than the mean has this statistic only.
+    If the column shows another statistic than the mean, the list contains only this statistic.
     """
     if column.statistic != "mean":
         return [cell.reproduced]
