@@ -1,4 +1,4 @@
-"""Compare two results folders of the same runs, cell by cell.
+"""Comparison of two results folders of the same runs, cell by cell.
 
 Differences are in units of the standard deviation over seeds. Another machine changes numbers: DiffCSE's first author
 could not reproduce its numbers on a second machine (methods 6, pitfall 9).
@@ -25,22 +25,24 @@ STATES: tuple[State, ...] = get_args(State)
 HALF_DIGIT = 0.005  # two decimals are shown if no number is printed
 SLACK = 1e-12  # decimal fractions are inexact in binary
 Cells = dict[CellId, CellResult]
-Pair = tuple[SeedValue, SeedValue]  # of one seed
+Pair = tuple[SeedValue, SeedValue]  # the values of a seed in both folders
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One cell in the seeds for which both folders have the same encoders.
+    """A cell, compared over the seeds with the same encoders in both folders.
 
-    Numbers are None if they are not defined.
+    Undefined numbers are None.
 
     Attributes:
-        a, b: means over these seeds.
+        seeds: the number of these seeds.
+        a, b: the means over these seeds.
         difference: b minus a.
         largest: the largest absolute difference of a seed.
-        spread: the standard deviation over the seeds within the folders, or a published one.
-        borrowed: the spread is published.
-        spreads: the difference in units of the spread.
+        spread: the standard deviation over the seeds within the folders, or a published standard deviation.
+        borrowed: whether the standard deviation is published.
+        spreads: the difference divided by the standard deviation.
+        state: the result of the comparison.
     """
 
     cell: str
@@ -61,10 +63,14 @@ class Comparison:
     """The cells, runs, machines and packages of two folders.
 
     Attributes:
-        other_runs: cells of both folders without a seed of the same runs.
-        only_a, only_b: how many cells are in one folder only.
-        runs: how many runs are in both folders.
-        different: runs of both folders with a number that differs.
+        cells: the compared cells.
+        other_runs: cells that are in both folders but have no seed with the same runs.
+        only_a, only_b: the number of cells in only one of the folders.
+        machines_a, machines_b: the machines of each folder, the most frequent first.
+        packages_a, packages_b: digests of the versions of this package, the most frequent first.
+        runs: the number of runs in both folders.
+        different: runs of both folders with a different number.
+        runs_only_a, runs_only_b: runs in only one of the folders.
     """
 
     cells: tuple[Compared, ...]
@@ -87,16 +93,20 @@ class Comparison:
         return {state: states[state] for state in STATES}
 
     def plain(self) -> dict[str, Any]:
-        """Return everything as a dict for JSON."""
+        """Return the comparison as a dict for JSON."""
         return {"counts": self.counts, **asdict(self)}
 
 
 def compare(a: Path, b: Path) -> Comparison:
     """Compare two results folders.
 
+    Args:
+        a: a results folder.
+        b: a results folder of the same study.
+
     Raises:
         MissingData: if a folder contains no items.
-        BadInput: if an item is broken, or no cell has the same runs in both folders.
+        BadInput: if an item is broken, or if no cell has the same runs in both folders.
     """
     first, second = _cells(a), _cells(b)
     common = [key for key in first if key in second]
@@ -134,9 +144,9 @@ def _runs(cells: Cells) -> set[str]:
 
 
 def _cells(folder: Path) -> Cells:
-    """Return the cells of a folder that have values, by id.
+    """Load the cells of a folder that have values, by id.
 
-    Metrics are replaced by their paths.
+    The metric of each id is replaced by its path.
     """
     cells = {}
     for result in results_in(folder):
@@ -147,7 +157,7 @@ def _cells(folder: Path) -> Cells:
 
 
 def _most_frequent(cells: Cells, names: Callable[[CellResult], Iterable[str]]) -> tuple[str, ...]:
-    """Return the names that cells have, the name of most values first."""
+    """Return the names of cells, the name with the most values first."""
     counts: Counter[str] = Counter()
     for cell in cells.values():
         for name in names(cell):
@@ -224,9 +234,9 @@ def _state_without_numbers(is_missing: bool, is_same: bool) -> State:
 
 
 def _spread(first: CellResult, second: CellResult) -> tuple[float | None, bool]:
-    """Return the pooled spread over the seeds of two folders.
+    """Compute the pooled standard deviation over the seeds of two folders.
 
-    The published spread is used if there are too few seeds. The second value is true if it is published.
+    The published standard deviation is used if there are too few seeds. The second value is true in this case.
     """
     squares, degrees = 0.0, 0
     for side in (first, second):

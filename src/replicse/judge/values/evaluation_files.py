@@ -1,4 +1,4 @@
-"""Load an evaluation file and check its encoder, numbers and pairs."""
+"""Evaluation files: loading, and checks of encoder, numbers and pairs."""
 
 import math
 import re
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # Optional parts of an evaluation: dicts by metric path or by name.
 PARTS = ("failures", "pairs", "provenance")
 REMEDY = "delete it and evaluate again"
-ROUNDING = 0.0101  # averages are of parts rounded to two decimals
-REORDERED = 0.05  # points by which 32-bit cosines, which older files contain, change a correlation
+ROUNDING = 0.0101  # averages are computed from parts with two decimals
+REORDERED = 0.05  # points; older files contain 32-bit cosines, which can change a correlation this much
 
 
 def read_evaluation(
@@ -31,20 +31,20 @@ def read_evaluation(
     metric_paths: Iterable[str],
     partly: bool,
 ) -> dict[str, Any]:
-    """Read an evaluation file and check all of it.
+    """Load an evaluation file and check all of its content.
 
     Args:
         path: the file.
-        place: the entries that a file in this folder must have, which describe its encoder.
-        tables: file and sha256 of the table of each set of the user, by name.
-        metric_paths: the metric paths that are read from the file.
-        partly: whether a suite may not be evaluated yet.
+        place: the entries that describe the encoder of its folder, and which the file must contain.
+        tables: dict from the name of each set of the user to the file and sha256 of its table.
+        metric_paths: the metric paths that are used.
+        partly: whether some suites may be missing because they are not evaluated yet.
 
     Returns:
         The content of the file.
 
     Raises:
-        BadInput: if the file is not an evaluation, or a check below fails.
+        BadInput: if the file is not an evaluation, or if a check fails.
     """
     evaluation: dict[str, Any] = read_json(path)
     check_evaluation(evaluation, path, place, metric_paths, partly)
@@ -56,10 +56,15 @@ def read_evaluation(
 def check_evaluation(
     evaluation: Any, path: str, place: Mapping[str, Any], metric_paths: Iterable[str], partly: bool
 ) -> None:
-    """Check shape, encoder, ranges and averages of an evaluation.
+    """Check format, encoder, ranges and averages of an evaluation.
+
+    See `read_evaluation` for the other arguments.
+
+    Args:
+        evaluation: the content of the file.
 
     Raises:
-        BadInput: names what is malformed, missing, out of range, or contradicts the encoder or other numbers.
+        BadInput: if an entry is malformed, missing, out of range, or contradicts the encoder or other numbers.
     """
     problem = _shape_problem(evaluation)
     if not problem:
@@ -75,8 +80,12 @@ def check_pairs(evaluation: Mapping[str, Any], path: str) -> None:
 
     This decodes and ranks every pair, which takes as long as all other checks of a file together.
 
+    Args:
+        evaluation: the content of the file.
+        path: the file, for error messages.
+
     Raises:
-        BadInput: names the task and the values that its pairs give.
+        BadInput: names the task and the correlation of its pairs.
     """
     for task, sides in evaluation.get("pairs", {}).items():
         problem = _pairs_problem(task, sides, part_at(evaluation["suites"], task))
@@ -86,6 +95,11 @@ def check_pairs(evaluation: Mapping[str, Any], path: str) -> None:
 
 def check_set_tables(evaluation: Mapping[str, Any], path: str, tables: Mapping[str, tuple[str, str]]) -> None:
     """Check that sets were evaluated on the present version of their tables.
+
+    Args:
+        evaluation: the content of the file.
+        path: the file, for error messages.
+        tables: dict from the name of each set to the file and sha256 of its table.
 
     Raises:
         BadInput: names a set if its table has another sha256.
@@ -99,7 +113,13 @@ def check_set_tables(evaluation: Mapping[str, Any], path: str, tables: Mapping[s
 def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
     """Return the provenance record of an evaluation or a run.
 
-    Raises BadInput if it is malformed.
+    Args:
+        record: the record.
+        path: its file, for error messages.
+        remedy: the end of an error message.
+
+    Raises:
+        BadInput: if the record is malformed.
     """
     if isinstance(record, Mapping):
         before = record.get("resumed_from", [])
@@ -111,7 +131,7 @@ def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
 def _remedy(problem: str) -> str:
     """Return the remedy of a problem.
 
-    Evaluating a suite of a plug-in again would give the same numbers.
+    If the suite belongs to a plug-in, evaluating it again would give the same numbers.
     """
     places = plugin_places()
     for suite in current().suites:
@@ -124,7 +144,7 @@ def _remedy(problem: str) -> str:
 def _shape_problem(document: Any) -> str:
     """Return why a document is not an evaluation.
 
-    Returns an empty string if it is one.
+    Returns an empty string for an evaluation.
     """
     if not isinstance(document, Mapping) or not isinstance(document.get("suites"), Mapping):
         return "holds no suites"
@@ -152,9 +172,9 @@ def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterat
 
 
 def _matches(entry: object, expected: object) -> bool:
-    """Return whether an entry is the expected one.
+    """Return whether an entry equals the expected entry.
 
-    A dict may have more keys, such as the rows of a corpus.
+    A dict may contain more keys than expected, such as the rows of a corpus.
     """
     if isinstance(expected, Mapping) and isinstance(entry, Mapping):
         return all(key in entry and _matches(entry[key], value) for key, value in expected.items())
@@ -162,7 +182,7 @@ def _matches(entry: object, expected: object) -> bool:
 
 
 def _missing_paths(evaluation: Mapping[str, Any], metric_paths: Iterable[str], partly: bool) -> Iterator[str]:
-    """Yield the metric paths without a number, null or failure."""
+    """Yield an error for each metric path without a number, null or failure."""
     suites, failures = evaluation["suites"], evaluation.get("failures", {})
     for path in metric_paths:
         above, _, last = path.rpartition("/")
@@ -174,7 +194,12 @@ def _missing_paths(evaluation: Mapping[str, Any], metric_paths: Iterable[str], p
 def part_at(node: Any, path: str) -> Any:
     """Return the value at a path of keys in nested dicts.
 
-    Returns None if it does not exist.
+    Args:
+        node: the nested dicts.
+        path: keys joined by "/".
+
+    Returns:
+        The value; None if it does not exist.
     """
     for key in path.split("/"):
         if not isinstance(node, Mapping):
@@ -184,13 +209,13 @@ def part_at(node: Any, path: str) -> Any:
 
 
 def _number(node: Any, path: str) -> float | None:
-    """Return the finite number at a path; None if there is no such number."""
+    """Return the finite number at a path; None if it does not exist."""
     value = part_at(node, path)
     return value if ANY.holds(value) else None
 
 
 def _range_problems(path: str, node: Any) -> Iterator[str]:
-    """Yield values out of range, and neighbours in the wrong order."""
+    """Yield an error for each value out of range or in the wrong order."""
     limits = range_of(path)
     if limits is not None and node is not None:
         if not limits.holds(node):
@@ -205,7 +230,7 @@ def _range_problems(path: str, node: Any) -> Iterator[str]:
 
 
 def _order_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield numbers that are below a number that must not be larger."""
+    """Yield an error for each number that is larger than it can be."""
     suite = current().suites.get(path.partition("/")[0])
     rising = suite.rising if suite else ()
     keys = [key for key in rising if _number(node, key) is not None]
@@ -215,7 +240,7 @@ def _order_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _average_problems(suite: str, numbers: Any) -> Iterator[str]:
-    """Yield averages that are not the mean of their parts.
+    """Yield an error for each average that is not the mean of its parts.
 
     Averages with a missing part are skipped.
     """
@@ -233,9 +258,9 @@ def _average_problems(suite: str, numbers: Any) -> Iterator[str]:
 
 
 def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
-    """Return how the pairs of a task are malformed or contradict its numbers.
+    """Return why the pairs of a task are malformed or contradict its numbers.
 
-    Returns an empty string if they are right.
+    Returns an empty string for correct pairs.
     """
     from replicse.evaluation.correlation import spearman
     from replicse.judge.values.pairs import MARK, unpack_side
@@ -253,7 +278,7 @@ def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
     if score is None or found is None or abs(100 * found - score) <= REORDERED:
         return ""
     low = high = found
-    # A file without the mark may be older than the mark, so rounding may have made its cosines equal.
+    # A file without the mark may be an older file, in which rounding made some cosines equal.
     if not sides["cosine"].startswith(MARK):
         low, high = _spearman_range(cosine, gold)
     if not 100 * low - REORDERED <= score <= 100 * high + REORDERED:
@@ -282,9 +307,9 @@ def _spearman_range(cosine: "np.ndarray", gold: "np.ndarray") -> tuple[float, fl
 
 
 def _interval_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a correlation that is far from the interval of its resamples.
+    """Yield an error for a correlation far from the interval of its resamples.
 
-    The interval need not be centred on the correlation.
+    The correlation need not be in the middle of the interval.
     """
     low, score, high = (_number(node, name) for name in ("low", "all", "high"))
     if low is not None and score is not None and high is not None:

@@ -1,4 +1,4 @@
-"""Compare two results of other tools."""
+"""Comparison of two results of other tools."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,12 @@ NUMERICS = 0.1  # points by which half precision or another batch size may chang
 
 @dataclass(frozen=True)
 class ComparedScore:
-    """A score of both results.
+    """A score that is in both results.
 
-    `difference` is b minus a, None if they are of different data.
+    Attributes:
+        a, b: the scores x 100.
+        difference: b minus a; None if the scores are of different data.
+        standing: the result of the comparison.
     """
 
     a: float
@@ -28,7 +31,7 @@ class ComparedScore:
 
 @dataclass(frozen=True)
 class Pair:
-    """The entries of two results for the same key."""
+    """The entries of both results for the same key."""
 
     a: str
     b: str
@@ -39,11 +42,12 @@ class Differences:
     """Two results and their differences.
 
     Attributes:
+        a, b: the files or folders.
         scores: scores that are in both results.
-        data: facts about the data of a score that differ, by the name of the score.
+        data: facts about the data that differ, by the name of the score.
         inputs: digests and prompts that differ.
-        settings: settings that both results state and that differ.
-        only_a, only_b: names of scores that are in one result only.
+        settings: settings that are in both results and differ.
+        only_a, only_b: names of scores that are in only one of the results.
         remarks_a, remarks_b: remarks on the files.
     """
 
@@ -62,11 +66,15 @@ class Differences:
 def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
     """Compare two results.
 
-    If both have several aggregations of a task, the first is compared. Scores on other rows, files or revisions of a
-    dataset have no difference.
+    If both results contain several aggregations of a task, the first is compared. Scores on other rows, files or
+    revisions of a dataset have no difference.
+
+    Args:
+        a: the first results.
+        b: the second results.
 
     Raises:
-        BadInput: if they share no score.
+        BadInput: if no score is in both results.
     """
     both: dict[str, tuple[float, float]] = {}
     for name, value in a.scores.items():
@@ -102,7 +110,7 @@ def _main_scores(results: ExternalResults) -> list[str]:
 
 
 def _parts(name: str) -> set[str]:
-    """Return the parts of an average, by both of their names.
+    """Return the parts of an average, by both names of each part.
 
     Returns an empty set for another score.
     """
@@ -111,7 +119,7 @@ def _parts(name: str) -> set[str]:
 
 
 def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, Pair]:
-    """Return the entries that both have and that differ."""
+    """Return the entries that are in both dicts and differ."""
     return {name: Pair(a[name], b[name]) for name in a if name in b and a[name] != b[name]}
 
 

@@ -1,4 +1,4 @@
-"""Parse scores in logs of SentEval, trainers and evaluators."""
+"""Parsers of scores in logs of SentEval, trainers and evaluators."""
 
 import ast
 import csv
@@ -25,7 +25,7 @@ ON_DATA = re.compile(r"Evaluating the model on the (.*?) ?dataset")
 SIMILARITY = re.compile(
     rf"(Cosine|Dot|Euclidean|Manhattan)[\w-]*\s*:\s*Pearson:\s*({NUMBER})\s*Spearman:\s*({NUMBER})"
 )
-# Lines of SentEval, which logs a block for each task.
+# Lines of SentEval, which logs a block of lines for each task.
 TASK = re.compile(r"\*{5} (?:\(Probing\) )?Transfer task ?: (.+?)\s*\*{5}")
 SPEARMAN = re.compile(
     rf"(?:^|\s)(ALL|dev|test)(?: \((weighted average|average)\))? : pearson = \S+,\s+spearman = ({NUMBER}|nan)",
@@ -44,7 +44,7 @@ NANS = re.compile(r"\b(?:nan|NaN)\b")
 def log_scores(text: str) -> Content:
     """Parse the scores in a log.
 
-    Of several evaluations during a training, the last one is used.
+    If a training was evaluated several times, the last evaluation is used.
     """
     evaluations: list[dict[str, Any]] = []
     content = scores_at_places(senteval_scores(text))
@@ -64,9 +64,9 @@ def evaluation_scores(
     """Return the scores of one of the evaluations of a training.
 
     Args:
-        entries: the logged entries.
-        best_metric: the score of the best evaluation.
-        best_step: the step of the best evaluation; without both, the last evaluation is used.
+        entries: the logged entries as dicts.
+        best_metric: the score of the best evaluation. Default: None.
+        best_step: the step of the best evaluation. Default: None; without both, the last evaluation is used.
     """
     evaluations = _merge_entries(entries)
     if not evaluations:
@@ -85,7 +85,7 @@ def evaluation_scores(
 def _merge_entries(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the entries with scores.
 
-    Entries of one step are merged, because each dataset has its own entry.
+    Each dataset has an entry, so entries of the same step are merged.
     """
     evaluations: list[dict[str, Any]] = []
     for entry in entries:
@@ -146,7 +146,7 @@ def _logged_values(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _dicts(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield position and content of each dict in a text."""
+    """Yield position and content of each dict in a string."""
     end = 0
     for match in re.finditer(r"\{\s*['\"]", text):
         if match.start() < end:
@@ -167,7 +167,7 @@ def _end_of_braces(text: str, start: int) -> int:
 
 
 def _literal(text: str) -> Any:
-    """Parse JSON or the repr of a Python value; None for any other text."""
+    """Parse JSON or the repr of a Python value; None for any other string."""
     for replaced, by in ((SCALARS, r"\1"), (CORRELATIONS, r"(\1, \2)"), (ARRAYS, "None"), (NANS, "None")):
         text = replaced.sub(by, text)
     for parse in (json.loads, ast.literal_eval):
@@ -181,8 +181,8 @@ def _literal(text: str) -> Any:
 def senteval_scores(text: str) -> Iterator[tuple[str, Any]]:
     """Yield place and value of each score in a log of SentEval.
 
-    Places are those of its results dict. `ALL` of STS-B and SICK-R joins their train, dev and test parts and is
-    ignored.
+    Places are the keys of SentEval's results dict. `ALL` of STS-B and SICK-R contains the train, dev and test parts, so
+    it is skipped.
     """
     task = ""
     for line in text.splitlines():
@@ -226,7 +226,7 @@ def evaluator_scores(rows: Sequence[Sequence[str]], name: str) -> Content:
     """Return the last scores in a CSV file of sentence-transformers.
 
     Args:
-        rows: the cells of the file, its header first.
+        rows: the rows of the file as lists of strings, the header first.
         name: the name of the file without its suffix, such as `similarity_evaluation_sts-test_results`.
     """
     data = re.sub(r"_results$", "", name.partition("evaluation")[2]).strip("_")
@@ -243,7 +243,7 @@ def evaluator_scores(rows: Sequence[Sequence[str]], name: str) -> Content:
 def evaluator_rows(text: str) -> list[list[str]]:
     """Parse a CSV file of an evaluator of sentence-transformers.
 
-    Returns an empty list for any other text.
+    Returns an empty list for any other string.
     """
     if not text.startswith("epoch,steps,"):
         return []

@@ -1,6 +1,6 @@
-"""Parse tables of scores in text.
+"""Parser of tables of scores in text.
 
-Formats are SimCSE's evaluation.py, Markdown, LaTeX, and text separated by tabs, commas or spaces.
+Formats are the output of SimCSE's evaluation.py, Markdown, LaTeX, and text separated by tabs, commas or spaces.
 """
 
 import re
@@ -26,8 +26,12 @@ NUMBER = re.compile(
 def table_scores(text: str) -> Iterator[tuple[str, Any]]:
     """Yield place and value of each cell below the name of a task.
 
-    A table is a line of tasks above lines of numbers. A cell that cannot be parsed has its text as value, and an empty
-    cell None. SimCSE prints its mode above a table; without it, a table with `STS12` is of test sets.
+    A table is a line of tasks followed by lines of numbers. The value of an empty cell is None; if a cell cannot be
+    parsed, its value is a string. SimCSE prints the mode, such as `test`, above a table. Without a mode, a table with
+    `STS12` is of test sets.
+
+    Args:
+        text: the content of a file.
     """
     mode, tasks = "", list[str]()
     for line in map(str.strip, text.splitlines()):
@@ -57,7 +61,7 @@ def _cells(line: str) -> list[str]:
 def _row_scores(row: dict[str, str], mode: str) -> Iterator[tuple[str, Any]]:
     """Yield the scores of a line.
 
-    A line without numbers, such as a rule, has no scores.
+    A line without numbers, such as a rule, is skipped.
     """
     plain = {task: _plain(cell) for task, cell in row.items()}
     numbers = {}
