@@ -1,4 +1,4 @@
-"""Judge claims, which are sentences that papers state as results."""
+"""Judgement of claims, which are sentences that papers state as results."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +30,10 @@ SMALLER = {"supported": "for", "contradicted": "against"}
 def study_claims(names: CellNames, keys: Iterable[str]) -> list[Claim]:
     """Return the claims of some papers, with names resolved over all papers.
 
+    Args:
+        names: the names of cells.
+        keys: the keys of the papers.
+
     Raises:
         BadInput: if a claim contradicts a claim that does not exist.
     """
@@ -48,7 +52,9 @@ def _contradictions(papers: Mapping[str, Paper]) -> dict[str, tuple[str, ...]]:
 def judge_in_print(claim: Claim, names: CellNames) -> ClaimOutcome:
     """Judge a claim on the printed numbers.
 
-    `claim.against` names other printed evidence against it.
+    Args:
+        claim: the claim. If it has `against`, other printed evidence contradicts it.
+        names: the names of cells.
     """
     outcome = judge_claim(claim, lambda name: printed_reading(names.reported(name)))
     if claim.against:
@@ -73,7 +79,7 @@ class ClaimNumbers(Protocol):
         """Return the outcome of a claim."""
 
     def ran(self, claim: Claim) -> int:
-        """Return how many of the claim's cells have a number."""
+        """Return how many cells of the claim have a number."""
 
 
 def judge_claims(
@@ -85,7 +91,7 @@ def judge_claims(
         study: the study.
         claims: the claims, with resolved names.
         results: the results of the items, which contain our numbers.
-        numbers: other numbers to use instead of ours.
+        numbers: the numbers to use instead of our numbers. Default: our numbers.
     """
     names = study.names
     counterpart = _Counterpart(study.papers, names)
@@ -132,7 +138,7 @@ def _remark(claim: Claim, views: Mapping[str, ClaimOutcome | None]) -> str:
 class _Counterpart:
     """The printed numbers of the study that repeated a paper.
 
-    A cell of the paper is replaced by its counterpart.
+    A cell of the paper is replaced by the same cell of the other study.
     """
 
     def __init__(self, papers: Mapping[str, Paper], names: CellNames) -> None:
@@ -142,9 +148,9 @@ class _Counterpart:
         self._repeating = {cell.paper for cell, _ in pairs}
 
     def knows(self, claim: Claim) -> bool:
-        """Return whether a cell of a claim was repeated by another study.
+        """Return whether another study repeated a cell of a claim.
 
-        A claim about the repeating study has no counterpart.
+        A claim about the other study is not repeated.
         """
         repeating = any(name.partition("/")[0] in self._repeating for name in claim.cells)
         return not repeating and any(name in self._instead for name in claim.cells)
@@ -163,7 +169,7 @@ class OurNumbers:
         study: the study.
         names: the names of cells.
         cells: our cells.
-        comparable: whether the numbers are in the paper's setting; default: whether the scale is comparable.
+        comparable: whether the numbers are in the paper's setting. Default: whether the scale is comparable.
     """
 
     whose = "ours"
@@ -175,14 +181,14 @@ class OurNumbers:
         self._comparable = study.scale.comparable if comparable is None else comparable
 
     def __call__(self, name: str) -> Reading:
-        """Return our reading of a cell, or the printed one if it is never run."""
+        """Return our reading of a cell, or the printed number of a quoted cell."""
         cell = self._names.cell(name)
         if not self._is_run(cell) and self._is_quoted(cell):
             return printed_reading(self._names.reported(name))
         return self._cells.reading(cell)
 
     def ran(self, claim: Claim) -> int:
-        """Return how many of the claim's cells have a number."""
+        """Return how many cells of the claim have a number."""
         return sum(not self(name).missing for name in claim.cells)
 
     def judge(self, claim: Claim) -> ClaimOutcome:
@@ -220,7 +226,7 @@ class OurNumbers:
     def _is_quoted(self, cell: CellId) -> bool:
         """Return whether a cell is never run.
 
-        Such a cell is quoted from elsewhere, or not in a table or figure.
+        Such a cell is quoted from elsewhere, or is not in a table or figure.
         """
         item = self._study.papers[cell.paper].items.get(cell.item_name)
         place = item.place_of(cell) if item else None

@@ -1,4 +1,4 @@
-"""Judge claims on the record.
+"""Judgement of claims on the record.
 
 A claim is tested on the values of one source in one setting, paired by seed.
 """
@@ -22,9 +22,9 @@ PRINTED_SETTING = ""
 
 @dataclass(frozen=True)
 class _Test:
-    """A claim tested on one source in one setting.
+    """A claim, tested on one source in one setting.
 
-    `cells` is how many of the cells the source has.
+    `cells` is the number of its cells that the source measured.
     """
 
     source: str
@@ -34,7 +34,7 @@ class _Test:
 
     @property
     def priority(self) -> tuple[int, bool, bool, int, str, str]:
-        """Return the sort key; the test that decides is first.
+        """Return the sort key; the deciding test is first.
 
         The keys are most cells, the printed setting, a decided outcome, most seeds, and names.
         """
@@ -46,14 +46,14 @@ class _Test:
 class RecordNumbers:
     """Others' measurements for testing claims.
 
-    The source with the most cells of a claim in one setting decides.
+    The source that measured the most cells of a claim in one setting decides.
     """
 
     whose = "others"
 
     def __init__(self, measurements: RecordMeasurements) -> None:
         self._measurements = measurements
-        # cell -> (source, setting) -> source cell; the printed setting has an empty name for all sources.
+        # cell -> (source, setting) -> source cell; for all sources, the name of the printed setting is empty.
         self._by_cell: dict[str, dict[tuple[str, str], SourceCell]] = {}
         for name, several in measurements.record.sources.items():
             found = self._by_cell.setdefault(name, {})
@@ -64,7 +64,7 @@ class RecordNumbers:
     def judge(self, claim: Claim) -> ClaimOutcome:
         """Return the outcome of the deciding source.
 
-        The reason names it and the outcomes of other sources.
+        The reason contains its name, and the outcomes of other sources.
         """
         tests = self._tests(claim)
         if not tests:
@@ -77,7 +77,7 @@ class RecordNumbers:
         return replace(first.outcome, reason="; ".join(reasons))
 
     def ran(self, claim: Claim) -> int:
-        """Return how many of a claim's cells the deciding source has."""
+        """Return how many cells of a claim the deciding source measured."""
         tests = self._tests(claim)
         return tests[0].cells if tests else 0
 
@@ -118,7 +118,7 @@ class _SourceValues(OurCells):
         self._seeds_of_all = _common_seeds([each for each in found.values() if each.trained])
 
     def cell(self, name: CellId) -> CellResult | None:
-        """Return a cell; None if the source does not have it."""
+        """Return a cell; None if the source did not measure it."""
         return self._cells.get(name)
 
     def reading(self, name: CellId) -> Reading:
@@ -140,7 +140,7 @@ class _SourceValues(OurCells):
 def _common_seeds(trained: Sequence[SourceCell]) -> tuple[int | None, ...]:
     """Return the seeds that all cells have.
 
-    If seeds are not stated, they cannot be paired; the result is one seed None if every cell has a single such value.
+    Seeds that are not stated cannot be paired. If every cell has a single value without seed, the result is (None,).
     """
     if all(each.cell.seeds == (None,) for each in trained):
         return (None,)

@@ -1,4 +1,4 @@
-"""Define the result of one item, which all outputs use."""
+"""The result of an item, which all outputs use."""
 
 import math
 from collections import Counter
@@ -24,21 +24,21 @@ Verdict = Literal[
     "equal", "not equal",
 ]  # fmt: skip
 QUOTED, NOT_COMPARABLE, ABSENT = "quoted", "not comparable", "data absent"
-# Verdicts about a run and not about a paper, which are shown at every scale.
+# Verdicts on a run and not on a paper, which are shown at every scale.
 FACTS = ("failed", "not run", ABSENT)
 # Values are saved with full precision; only the order of summation may differ.
 ROUNDING = 1e-6
 
 
 class ColumnHead(Checked):
-    """A column as it is shown.
+    """A column of an item, as it is shown.
 
     Attributes:
-        average: the column shows an average over tasks.
-        task: the column shows one of the tasks of such an average.
-        step: the training step of a column of a trajectory, -1 for the last one; None for other columns.
+        average: whether the column shows an average over tasks.
+        task: whether the column shows a task of such an average.
+        step: the training step of a column of a trajectory, -1 for the last step; None for other columns.
         statistic: the statistic over seeds.
-        chosen: the hyper-parameter that is shown for the best job.
+        chosen: the hyper-parameter that is shown for the best job; an empty string for other columns.
     """
 
     id: str
@@ -55,9 +55,11 @@ class ColumnHead(Checked):
 
 
 class RowHead(Checked):
-    """A row as it is shown.
+    """A row of an item, as it is shown.
 
-    `merged` contains the rows above that have the same runs at this scale.
+    Attributes:
+        quoted: whether the paper quotes the row from elsewhere.
+        merged: the rows above with the same runs at this scale.
     """
 
     id: str
@@ -72,7 +74,7 @@ Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class JobValue(Checked):
-    """The number and the hyper-parameters of one job of a search."""
+    """The number and the hyper-parameters of a job of a search."""
 
     encoder: str
     run: str = ""
@@ -81,10 +83,10 @@ class JobValue(Checked):
 
 
 class SeedValue(Checked):
-    """The value of one seed in one cell; None if it is missing.
+    """The value of a cell for one seed; None if it is missing.
 
     Attributes:
-        encoder: the encoder; an empty string if the value is computed from several.
+        encoder: the encoder; an empty string if the value is computed from several encoders.
         run: the run that trained the encoder; an empty string if it was not trained.
         group: a digest of the names of several encoders.
         jobs: the jobs of a search.
@@ -99,21 +101,25 @@ class SeedValue(Checked):
 
 
 class CellResult(Checked):
-    """One cell under one protocol: printed, ours by seed, and judged.
+    """A cell under a protocol: the printed number, our values and the verdict.
 
     Attributes:
-        reproduced: the statistic over seeds.
+        reported: the printed number.
+        subtracted: the printed number that the column subtracts from our values.
+        values: our values by seed.
+        reproduced: the statistic over our values.
+        delta: `reproduced` minus the printed number.
         low, high: the interval in which the printed number is expected.
         pairs_low, pairs_high: the interval of a correlation over resampled test pairs.
-        text: the sentences found, for a column of sentences.
-        borrowed: the interval uses a published spread.
+        text: our sentences, for a column of sentences.
+        borrowed: whether the interval uses a published standard deviation.
         published_sd: a published standard deviation that was measured in the setting of the cell.
-        precision: the precision of the runs, and the paper's if it differs.
+        precision: the precision of the runs, and the paper's precision if it differs.
         machines: all machines that trained or evaluated the encoders.
-        packages: digests of the versions of this package that did.
-        p: the p-value of the cell by itself.
-        p_adjusted: the p-value after Benjamini-Hochberg over the cells of the paper; None until they are adjusted.
-        if_best: the verdict if print is the best of ten runs.
+        packages: digests of the versions of this package that trained or evaluated the encoders.
+        p: the p-value of the cell alone.
+        p_adjusted: the p-value after Benjamini-Hochberg over the cells of the paper; None before the adjustment.
+        if_best: the verdict if the printed number is the best of ten runs.
     """
 
     row: str
@@ -148,9 +154,9 @@ class CellResult(Checked):
 
     @property
     def best_of_ten(self) -> str:
-        """Return the verdict if print is the best of ten runs.
+        """Return the verdict if the printed number is the best of ten runs.
 
-        Returns an empty string if it is the same verdict.
+        Returns an empty string if the verdict does not change.
         """
         if self.if_best in ("", self.verdict):
             return ""
@@ -178,7 +184,7 @@ class CellResult(Checked):
     def mixture(self) -> str:
         """Return a sentence about several machines.
 
-        Returns an empty string for one machine.
+        Returns an empty string for a single machine.
         """
         return describe_mixture(self.machines)
 
@@ -186,8 +192,8 @@ class CellResult(Checked):
         """Return the verdict to show.
 
         Args:
-            comparable: whether numbers of the scale are comparable with the paper's; if not, verdicts are replaced.
-            quoted: whether the paper quotes the number from elsewhere.
+            comparable: whether numbers of the scale can be compared with the paper. If not, verdicts are replaced.
+            quoted: whether the paper quotes the number from elsewhere. Default: False.
         """
         if quoted:
             return QUOTED if self.reported and self.reported.value.strip() else ""
@@ -201,10 +207,14 @@ class ItemResult(Checked):
     """A table or figure with all cells in the paper's order.
 
     Attributes:
-        variants: titles of protocols that are run only for adjudication; their cells are not shown in the table.
+        item: the id `paper/item`.
+        comparable: whether numbers of the scale can be compared with the paper.
+        place: the table or figure in the paper.
+        baseline: the id of the row that other rows are compared with; an empty string if there is none.
+        variants: titles of protocols that are run only for adjudication; the table does not show their cells.
         curves: the data of a spectrum or a density, by row label.
         kept: the name of the committed study that contains the item.
-        outdated: a sentence if the present version would run something else.
+        outdated: a sentence if this version would run something else.
     """
 
     item: str
@@ -229,7 +239,14 @@ class ItemResult(Checked):
 
     @classmethod
     def read(cls, file: Path | str) -> Self:
-        """Load a result from a JSON file; BadInput names a mistake in it."""
+        """Load a result from a JSON file.
+
+        Args:
+            file: the file.
+
+        Raises:
+            BadInput: if the file contains a mistake.
+        """
         return cls.of(read_json(file), str(file))
 
     @model_validator(mode="before")
@@ -257,9 +274,9 @@ class ItemResult(Checked):
 
     @property
     def mixture(self) -> str:
-        """Return a sentence about the machines of these cells.
+        """Return a sentence about the machines of mixed cells.
 
-        Returns an empty string if there are no such cells.
+        Returns an empty string if no cell is mixed.
         """
         return describe_mixture(chain.from_iterable(cell.machines for cell in self.mixed))
 
@@ -267,13 +284,13 @@ class ItemResult(Checked):
     def standing(self) -> str:
         """Return the scale, with `not comparable` if it is not the papers' scale.
 
-        Every picture shows it.
+        Every figure shows this string.
         """
         return standing(self.scale, self.comparable)
 
     @property
     def caveat(self) -> str:
-        """Return `micro: not comparable` if the scale is not the papers'.
+        """Return `micro: not comparable` if the scale is not the papers' scale.
 
         Returns an empty string otherwise.
         """
@@ -288,7 +305,7 @@ class ItemResult(Checked):
         return CellId(self.item, row, column.id, column.metric, protocol)
 
     def name_of(self, cell: CellId) -> str:
-        """Return `simcse/table3/p0.1/stsb-dev`, with metric if it is needed."""
+        """Return `simcse/table3/p0.1/stsb-dev`, with the metric if it is needed."""
         return str(cell) if sum(column.id == cell.column for column in self.columns) > 1 else cell.short
 
     @property
@@ -312,7 +329,7 @@ class ItemResult(Checked):
 
 
 def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
-    """Yield what numbers of a cell contradict others.
+    """Yield an error for each number of a cell that contradicts other numbers.
 
     `statistic` is the statistic of its column.
     """

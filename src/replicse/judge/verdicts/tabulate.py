@@ -1,4 +1,4 @@
-"""Compute the result of an item."""
+"""Computation of the result of an item."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -20,12 +20,12 @@ CURVES = ("spectrum", "density", "density-own-scales")
 def item_result(
     plan: ItemPlan, measurements: Measurements, only: Collection[CellId] | None = None
 ) -> ItemResult:
-    """Judge an item: columns, rows, and a cell for each of them.
+    """Judge an item: its columns, its rows, and a cell for each of them.
 
     Args:
         plan: the plan of the item.
         measurements: the measurements of its encoders.
-        only: judge only these cells, and leave out the notes about all cells.
+        only: the cells to judge; notes on all cells are skipped then. Default: all cells.
     """
     item = plan.item
     columns = [_column_head(item, column) for column in item.columns]
@@ -63,7 +63,7 @@ def item_result(
 def _cells_in_order(plan: ItemPlan, only: Collection[CellId] | None) -> list[Cell]:
     """Return the cells to judge in the order of rows, then protocols by name.
 
-    With this order, adjudicating one more item does not move other lines.
+    With this order, adjudicating another item does not move lines.
     """
     order = {row.id: place for place, row in enumerate(plan.item.rows)}
     cells = [cell for cell in plan.planned if only is None or cell.id in only]
@@ -86,7 +86,10 @@ def _row_heads(plan: ItemPlan) -> Iterator[RowHead]:
 def own_notes(result: ItemResult) -> Iterator[str]:
     """Yield a sentence that compares each row of the user with the paper.
 
-    The average (or the last number) of the row is compared with each printed row.
+    The average of the row (or the last number, if there is no average) is compared with each printed row.
+
+    Args:
+        result: the result of an item.
     """
     heads = [column for column in result.columns if column.kind in ("score", "derived")]
     averages = [column for column in heads if column.average]
@@ -135,9 +138,9 @@ def _is_average(column: AnyColumn) -> bool:
 
 
 def _merged_rows(plan: ItemPlan) -> dict[str, tuple[str, ...]]:
-    """Return for each row the rows above that have the same numbers.
+    """Return for each row the rows above with the same numbers.
 
-    Rows without such rows are left out.
+    Rows without such rows are skipped.
     """
     read: dict[str, dict[CellId, tuple[Any, ...]]] = {}
     for cell in plan.described:
@@ -161,7 +164,7 @@ def _curves(plan: ItemPlan, measurements: Measurements) -> dict[str, Any]:
     for cell in plan.described:
         label = cell.row.label or cell.row.id
         if label not in curves and cell.jobs:
-            # A suite may have two names: SimCSE's figure is of all splits of STS-B, DiffCSE's of its test set.
+            # A suite may have two names: SimCSE's figure uses all splits of STS-B, DiffCSE's figure the test set.
             curve = measurements.at(cell.encoders[0], cell.metric_path.partition("/")[0]).value
             if curve is not None:
                 curves[label] = dict(curve)
