@@ -1,7 +1,7 @@
-"""Diagnose a number: is it unusual, and which causes may explain it?
+"""Diagnosis of a number: is it unusual, and which causes may explain it?
 
-No cause gets a probability, because given a number alone, guessing the cause is no better than chance. Stated settings
-of a run are compared with the paper's, and each difference names the causes that it can lead to.
+Causes have no probabilities, because guessing the cause from a number alone is no better than chance. Stated settings
+of a run are compared with the paper's settings, and each difference has a list of causes that it can lead to.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,15 +22,19 @@ from replicse.registry.suites import is_percentage, range_of
 from replicse.spec.causes import Cause, Measured
 
 Standing = Literal["", "out of range", "as printed", "not as printed", "usual", "above", "below", "not known"]
-# Facts that describe an encoder or a number; they are not settings that can differ from the paper's.
+# Facts that describe an encoder or a number. They are not settings that can differ from the paper.
 DESCRIPTIONS = {"encoder-is", "model", "metric"}
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A stated setting of a run, compared with the paper's.
+    """A stated setting of a run, compared with the paper's setting.
 
-    `papers` is the paper's setting (None if it is unknown), `causes` are the causes that the setting can lead to.
+    Attributes:
+        name: the name of the fact.
+        value: the stated setting.
+        papers: the paper's setting; None if it is unknown.
+        causes: the causes that the setting can lead to.
     """
 
     name: str
@@ -40,7 +44,7 @@ class Fact:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the setting is the paper's."""
+        """Return whether the setting is the paper's setting."""
         return self.papers is not None and self.value == self.papers
 
 
@@ -49,12 +53,12 @@ class Diagnosis:
     """A diagnosed number with stated settings and possible causes.
 
     Attributes:
-        number: the number; None to diagnose stated settings alone.
+        number: the number; None to diagnose only stated settings.
         published: the published numbers and settings of the cell.
-        standing: where the number is among the published ones.
+        standing: the place of the number among the published numbers.
         facts: the stated settings.
         causes: the causes that the encoder can have.
-        excluded: why the encoder cannot have the other causes.
+        excluded: dict from other causes to the reason why the encoder cannot have them.
         measured: measured effects of causes on such a number.
         recorded: others' measurements of the cell.
     """
@@ -72,7 +76,7 @@ class Diagnosis:
     def difference(self) -> float | None:
         """Return the number minus the printed number.
 
-        Returns None if one of them is missing.
+        Returns None if a number is missing.
         """
         printed = self.published.printed
         return None if self.number is None or printed is None else round(self.number - printed.value, 10)
@@ -84,7 +88,7 @@ class Diagnosis:
 
     @property
     def listed(self) -> tuple[Cause, ...]:
-        """Return the causes of stated settings that are not the paper's."""
+        """Return the causes of stated settings that differ from the paper."""
         causes: dict[str, Cause] = {}
         for fact in self.facts:
             if not fact.agrees:
@@ -96,7 +100,8 @@ class Diagnosis:
         """Return the causes to look for, the cheapest first.
 
         These are causes of stated settings, or all causes if no setting is stated. Evaluating the encoder is the
-        cheapest, then checking data or versions, then a training. A number out of range has the causes of its metric.
+        cheapest, then checking datasets or versions, then a training. If the number is out of range, only causes of the
+        metric are used.
         """
         names = {fact.name for fact in self.facts} - DESCRIPTIONS
         if self.standing == "out of range":
@@ -184,7 +189,7 @@ def _plain_spread(spread: SeedSpread) -> dict[str, Any]:
 
 
 def _cost(cause: Cause) -> int:
-    """Return the rank of a cause by the cost of testing it."""
+    """Return the rank of a cause by the cost of a test."""
     if cause.checks:
         return 0
     return 2 if cause.kinds == ("trained",) else 1
@@ -198,15 +203,15 @@ def diagnose(
     measured: Sequence[Measured] = (),
     recorded: RecordedCell | None = None,
 ) -> Diagnosis:
-    """Diagnose a number, or stated settings alone.
+    """Diagnose a number, or only stated settings.
 
     Args:
-        number: the number; None to diagnose the settings alone.
+        number: the number; None to diagnose only the settings.
         published: the published numbers and settings of the cell.
-        stated: settings of the run by the name of a fact.
-        causes: all known causes.
-        measured: measured effects of causes.
-        recorded: others' measurements of the cell.
+        stated: dict from the name of a fact to the setting of the run.
+        causes: list of all known causes.
+        measured: list of measured effects of causes. Default: empty.
+        recorded: others' measurements of the cell. Default: None.
     """
     model = f"{published.model} {stated.get('model', '')}".lower()
     suite = published.metric_path.partition("/")[0]
@@ -241,16 +246,18 @@ def diagnose(
 
 
 def standing_of(number: float | None, published: PublishedCell) -> Standing:
-    """Return where a number is among the published ones of its cell.
+    """Return the place of a number among the published numbers of its cell.
 
-    Returns an empty string without a number.
+    Args:
+        number: the number; None gives an empty string.
+        published: the published numbers of the cell.
     """
     if number is None:
         return ""
     limits, printed = range_of(published.metric_path), published.printed
     if limits is not None and not limits.holds(number):
         return "out of range"
-    # Both numbers are rounded.
+    # Both numbers can be rounded.
     if printed is not None and round(abs(number - printed.value), 10) <= 2 * printed.half_digit:
         return "as printed"
     if printed is not None and published.kind in ("released", "untrained"):
@@ -265,7 +272,15 @@ def standing_of(number: float | None, published: PublishedCell) -> Standing:
 
 
 def check_number(number: float, published: PublishedCell) -> None:
-    """Raise BadInput if a number is not a score x 100."""
+    """Check that a number is a score x 100.
+
+    Args:
+        number: the number.
+        published: the published numbers of the cell.
+
+    Raises:
+        BadInput: if the number is not finite, or if it is a fraction but the printed number is a percentage.
+    """
     if not ANY.holds(number):
         raise BadInput(f"{number:g} is no score; expected {ANY}")
     printed = published.printed

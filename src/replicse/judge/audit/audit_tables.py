@@ -1,4 +1,4 @@
-"""Audit the numbers in tables and figures."""
+"""Audit of the numbers in tables and figures."""
 
 import itertools
 import math
@@ -32,8 +32,8 @@ def averages(study: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed averages that are not the mean of printed parts.
 
     The parts are in the same row, or printed elsewhere for the same encoder. The papers' code averages two-decimal
-    scores (methods 2.2), so the mean of the printed parts is exact. If an average is of unrounded scores, or its parts
-    are printed with fewer decimals, rounding of the parts can explain a difference.
+    scores (methods 2.2), so the mean of the printed parts is exact. If an average is computed from unrounded scores, or
+    if its parts are printed with fewer decimals, rounding of the parts can explain a difference.
     """
     of_encoders = defaultdict(list)
     for printed in measured_cells(study):
@@ -107,7 +107,7 @@ def printed_differences(study: Study, datasets: Datasets) -> Iterator[Finding]:
         gap = abs(cell.number.exact - expected) - cell.number.half
         if gap > 0:
             sign = "+" if expected > 0 else ""
-            # The other paper's number was only known as printed, so its rounding explains nothing.
+            # The paper knew the other paper's number only as printed, so rounding of it explains nothing.
             yield finding(
                 study,
                 "difference",
@@ -121,8 +121,8 @@ def printed_differences(study: Study, datasets: Datasets) -> Iterator[Finding]:
 def derived_numbers(study: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed numbers that differ from the formula of their column.
 
-    If the formula was applied to unrounded numbers, or to numbers with fewer decimals than its result, their rounding
-    can explain a difference.
+    If the formula was applied to unrounded numbers, or to numbers with fewer decimals than the result, rounding can
+    explain a difference.
     """
     for item in study.items:
         cells = list(measured_cells(study, item))
@@ -174,9 +174,9 @@ def _check_formula(
 
 
 def equal_cells(study: Study, datasets: Datasets) -> Iterator[Finding]:
-    """Yield numbers of one encoder and metric that a paper prints differently.
+    """Yield numbers that a paper prints differently for one encoder and metric.
 
-    A number quoted from elsewhere may differ from the paper's own measurement, but not from the same quotation.
+    A number that is quoted from elsewhere can differ from the paper's own measurement, but not from the same quotation.
     """
     groups: dict[tuple[Any, ...], list[PrintedCell]] = {}
     for printed in measured_cells(study):
@@ -226,7 +226,7 @@ def percentages(study: Study, datasets: Datasets) -> Iterator[Finding]:
 
 
 def _possible_reason(number: Rounded, items: int) -> str:
-    """Return what would make an impossible percentage possible.
+    """Return why an impossible percentage could be correct.
 
     Reasons are an added zero, truncation, or several runs.
     """
@@ -241,7 +241,7 @@ def _possible_reason(number: Rounded, items: int) -> str:
 
 
 def sizes(study: Study, datasets: Datasets) -> Iterator[Finding]:
-    """Yield printed dataset sizes that differ from the data."""
+    """Yield printed dataset sizes that differ from the dataset."""
     for printed in measured_cells(study):
         number, parts = printed.number, datasets.parts(printed.cell.metric_path)
         counted = sum(parts.values())

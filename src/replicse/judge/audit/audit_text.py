@@ -1,4 +1,4 @@
-"""Audit the numbers in the running text."""
+"""Audit of the numbers in the running text."""
 
 from collections.abc import Iterator, Mapping
 
@@ -65,7 +65,7 @@ def running_text(study: Study, datasets: Datasets, names: CellNames, entries: En
 
 
 def _operand(name: str, datasets: Datasets, names: CellNames) -> Reported | None:
-    """Return the printed number of a cell, or a count of the data."""
+    """Return the printed number of a cell, or a count of a dataset."""
     if not name.startswith(COUNTED):
         return names.reported(name)
     count = sum(datasets.parts(name).values())
@@ -84,7 +84,15 @@ def _counted(path: str, datasets: Datasets) -> Reported:
 
 
 def apply_formula(formula: Expression, operands: Mapping[str, Rounded]) -> Rounded:
-    """Compute a formula, and the effect of rounding on the result."""
+    """Compute a formula, and the effect of rounding on the result.
+
+    Args:
+        formula: the formula.
+        operands: dict from each name in the formula to a rounded number.
+
+    Returns:
+        The result; its half digit is the largest error that rounding of the operands can cause.
+    """
     values = {name: operand.value for name, operand in operands.items()}
     half_digits = {name: operand.half_digit for name, operand in operands.items()}
     result, room = formula(values), formula.rounding_error(values, half_digits)
@@ -96,7 +104,7 @@ def searched_values(
 ) -> Iterator[Finding]:
     """Yield tables with a best value that the paper did not search.
 
-    A table of several values is an ablation, which may contain other values.
+    A table of several values is an ablation, which can contain other values.
     """
     grids: dict[tuple[str, str], list[Reported]] = {}
     for cell, entry in entries.items():

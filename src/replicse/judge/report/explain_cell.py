@@ -1,4 +1,4 @@
-"""Explain one cell: its source, our number, and the gap."""
+"""The explanation of a cell: the printed number, our number and the gap."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -26,9 +26,10 @@ SHOWN_SEEDS = 5
 
 
 def item_of(name: str) -> str:
-    """Return the item `paper/item` of a cell's name.
+    """Return the item `paper/item` in the name of a cell.
 
-    Raises BadInput if the name has another form.
+    Raises:
+        BadInput: if the name has another form.
     """
     parts = name.partition("@")[0].split("/")
     if len(parts) not in (4, 5):
@@ -37,10 +38,14 @@ def item_of(name: str) -> str:
 
 
 def find_cell(study: Study, name: str) -> Cell:
-    """Return the cell `paper/item/row/column[/metric][@protocol]`.
+    """Find the cell `paper/item/row/column[/metric][@protocol]`.
+
+    Args:
+        study: the study.
+        name: the name of the cell.
 
     Raises:
-        BadInput: if the cell does not exist; the message names the nearest one.
+        BadInput: if the cell does not exist; the message contains the nearest name.
     """
     cells: dict[str, Cell] = {}
     for cell in study.cells[study.item(item_of(name)).id]:
@@ -60,9 +65,9 @@ def cell_story(
     findings: Sequence[Finding],
     others: Sequence[SourceResult] = (),
 ) -> dict[str, list[str]]:
-    """Return the evidence for one cell as lines of text by heading.
+    """Return the evidence for a cell as a dict from heading to lines of text.
 
-    Empty headings are left out.
+    Headings without lines are skipped.
 
     Args:
         cell: the cell.
@@ -70,7 +75,7 @@ def cell_story(
         measurements: the measurements of the study.
         claims: the judged claims.
         findings: the findings of the audit.
-        others: others' measurements of the cell.
+        others: others' measurements of the cell. Default: no measurements.
     """
     study, ours = measurements.study, _cell_result(cell, result)
     is_ours = not isinstance(measurements, RecordMeasurements)
@@ -119,9 +124,9 @@ def cell_facts(
     findings: Sequence[Finding],
     others: Sequence[SourceResult] = (),
 ) -> dict[str, Any]:
-    """Return the evidence for one cell as a dict for JSON.
+    """Return the evidence for a cell as a dict for JSON.
 
-    The arguments are those of `cell_story`.
+    See `cell_story` for the arguments.
     """
     study, ours = measurements.study, _cell_result(cell, result)
     trained = sorted(study.trained_runs([cell])) if _is_as_planned(cell, ours) else []
@@ -159,7 +164,7 @@ def _cell_result(cell: Cell, result: ItemResult) -> CellResult:
 def _files(cell: Cell, measurements: Measurements) -> list[str]:
     """Return the evaluation files of a cell.
 
-    For a committed study it is the file of the item.
+    For a committed study, this is the file of the item.
     """
     paths = measurements.paths
     if paths.kept:
@@ -171,7 +176,7 @@ def _files(cell: Cell, measurements: Measurements) -> list[str]:
 def _has_name(cells: Sequence[str], cell: Cell) -> bool:
     """Return whether a list of ids contains a cell.
 
-    Ids may be without metric, and the protocol is ignored.
+    Ids can be without metric, and the protocol is ignored.
     """
     name = cell.id.described
     return str(name) in cells or name.short in cells
@@ -265,7 +270,7 @@ def _seeds(cell: Cell, ours: CellResult) -> list[str]:
 def _digits(value: float, decimals: int = 4) -> str:
     """Return the format of a number.
 
-    The format has three digits if the decimals would show fewer than two.
+    If the decimals would show fewer than two digits, three digits are used.
     """
     return ".3g" if 0 < abs(value) < 10 ** (1 - decimals) else f".{decimals}f"
 
@@ -296,14 +301,17 @@ def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
 
 
 def _interval_of(reported: Reported | None) -> str:
-    """Return the statistic that a prediction interval is for; empty for a single run."""
+    """Describe the statistic of a prediction interval; empty for a single run."""
     if reported is None or reported.statistic == "single":
         return ""
     return f" of the {reported.statistic} of {reported.seeds} more runs"
 
 
 def _plain_text(value: Any) -> str:
-    """Return a setting of a run in words: keys before their values, without quotes and braces."""
+    """Describe a setting of a run, without quotes and braces.
+
+    The keys of a dict are before their values.
+    """
     if isinstance(value, dict):
         return ", ".join(f"{key} {_plain_text(part)}" for key, part in value.items())
     if isinstance(value, list | tuple):
@@ -314,13 +322,13 @@ def _plain_text(value: Any) -> str:
 def _is_as_planned(cell: Cell, ours: CellResult) -> bool:
     """Return whether a cell has the encoders that are planned now.
 
-    A committed study may have others.
+    A committed study may have other encoders.
     """
     return set(ours.encoders) == set(cell.encoders)
 
 
 def _runs(study: Study, cell: Cell, ours: CellResult) -> list[str]:
-    """Return the run of the first seed, and the runs that it starts from."""
+    """Describe the run of the first seed, and the runs it starts from."""
     if not _is_as_planned(cell, ours):
         runs = dict.fromkeys(each.run for each in ours.values if each.run)
         made = ", ".join(runs) or "other encoders"

@@ -1,4 +1,4 @@
-"""Define the parts of a study's record that a report uses."""
+"""Parts of a study's record that a report uses."""
 
 from typing import Annotated, Any
 

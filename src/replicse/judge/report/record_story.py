@@ -1,4 +1,4 @@
-"""Describe others' measurements of a cell for `replicse why`."""
+"""Others' measurements of a cell as lines for `replicse why`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -16,6 +16,9 @@ def others_lines(results: Sequence[SourceResult]) -> Iterator[str]:
 
     A line contains the values, the verdict, and the file or comment with the values. The deciding source is first, then
     other sources in the printed setting, then other settings.
+
+    Args:
+        results: the results of the cell by source.
     """
     for result in results:
         first, *more = dict.fromkeys(result.links)
@@ -51,15 +54,15 @@ def _values(result: SourceResult) -> str:
 
 
 def _rounded(value: str) -> str:
-    """Return a published value.
+    """Round a published value of full precision to two decimals.
 
-    A value of full precision is rounded to two decimals.
+    Shorter values are unchanged.
     """
     return value if len(value) <= LONGEST else f"{float(value):.2f}"
 
 
 def _judged(result: SourceResult) -> str:
-    """Return the verdict of a source, or how its setting differs."""
+    """Return the verdict of a source, or the difference of its setting."""
     if not result.is_printed:
         effect = f"; {_effect(result.effect)}" if result.effect else ""
         return f"another setting: {result.difference}{effect}"

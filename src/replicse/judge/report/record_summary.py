@@ -1,4 +1,4 @@
-"""Count how many printed numbers others measured."""
+"""Counts of printed numbers that others measured."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,13 +29,13 @@ def record_summary(
     results: Sequence[ItemResult],
     others: Mapping[str, Others],
 ) -> RecordSummary:
-    """Return the counts and sources of the record.
+    """Count the measured numbers of the record, and list its sources.
 
     Args:
-        papers: All papers by key; a paper without a measured number is left out.
-        record: The record.
-        results: The results of the measured items, with adjusted verdicts.
-        others: The measurements of all sources, by item.
+        papers: all papers by key; papers without a measured number are skipped.
+        record: the record.
+        results: the results of the measured items, with adjusted verdicts.
+        others: dict from item to the measurements of all sources.
     """
     items = []
     for result in results:
@@ -69,7 +69,7 @@ def _count_item(result: ItemResult, others: Others) -> RecordCount:
 
 
 def _count_paper(paper: Paper, papers: Mapping[str, Paper], items: Sequence[RecordCount]) -> RecordCount:
-    """Return the counts of a paper, including its items that nobody measured."""
+    """Count the numbers of a paper, including items that nobody measured."""
     printed = sum(_count_printed(item, papers) for item in paper.items.values())
     counts = [count for count in items if count.paper == paper.key]
     sums = {}
@@ -79,7 +79,7 @@ def _count_paper(paper: Paper, papers: Mapping[str, Paper], items: Sequence[Reco
 
 
 def _count_printed(item: Item, papers: Mapping[str, Paper]) -> int:
-    """Count the numbers that an item prints and does not quote."""
+    """Count the numbers of an item that are printed and not quoted."""
     count = 0
     for row in item.rows:
         for column in item.columns:

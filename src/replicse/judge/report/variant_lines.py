@@ -1,4 +1,4 @@
-"""Describe the effect of each variant on a cell for `replicse why`."""
+"""The effect of each variant on a cell as lines for `replicse why`."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Judgement of a cell: the values by seed, the printed number and the verdict."""
+"""Judgement of a cell: values by seed, printed number and verdict."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Others' measurements of a cell, with an entry for each source and setting."""
+"""Others' measurements of a cell, an entry for each source and setting."""
 
 from dataclasses import dataclass, fields
 
