@@ -1,8 +1,8 @@
 """Adjudication: which difference of protocol explains a printed gap.
 
-A gap is between two papers, or between a paper's numbers and our runs of its text. For every cell of an adjudicated
+A gap is between two papers, or between a paper's numbers and our runs of the text. For every cell of an adjudicated
 item, the result contains both printed numbers, our number as the text describes it, our number under each variant and
-under all of the released code, and the share of the printed gap that each variant explains.
+under all of the released code, and the share of the printed gap explained by each variant.
 """
 
 import math
@@ -27,7 +27,7 @@ from replicse.spec.printed import Reported
 from replicse.spec.protocols import AS_RUN
 
 SAME_RUN = "same run"
-# A variant explains most of a gap if its share is above this.
+# A variant explains most of a gap if the share is above this.
 MOST = 0.5
 
 

@@ -114,7 +114,7 @@ class Diagnosis:
     def measured_of(self, cause: Cause, value: Any) -> list[Measured]:
         """Return the measured effects of a cause.
 
-        If a variant with the stated value was measured, only its effects are returned.
+        Only effects of the variant with the stated value are returned, if it was measured.
         """
         every = [each for each in self.measured if each.cause == cause.id]
         return [each for each in every if each.variant == value] or every
@@ -122,7 +122,7 @@ class Diagnosis:
     def recorded_of(self, fact: Fact) -> list[FactEffect]:
         """Return the effects of a fact that others measured.
 
-        If the stated value was measured, only its effects are returned.
+        Only effects of the stated value are returned, if it was measured.
         """
         if self.recorded is None:
             return []
@@ -246,7 +246,7 @@ def diagnose(
 
 
 def standing_of(number: float | None, published: PublishedCell) -> Standing:
-    """Return the place of a number among the published numbers of its cell.
+    """Return the place of a number among the published numbers of a cell.
 
     Args:
         number: the number; None gives an empty string.

@@ -47,7 +47,7 @@ def shown_cells(item: ItemResult, rows: Sequence[Explained]) -> list[Explained]:
 
 
 def gaps_known(rows: Sequence[Explained]) -> bool | None:
-    """Return whether a printed gap is larger than its noise.
+    """Return whether a printed gap is larger than the noise.
 
     Returns None if there is no gap.
     """
@@ -56,9 +56,9 @@ def gaps_known(rows: Sequence[Explained]) -> bool | None:
 
 
 def gap_explained(rows: Sequence[Explained], items: Mapping[str, ItemResult]) -> GapExplained | None:
-    """Return the variant that explains the most gaps, with its share of them.
+    """Return the variant that explains the most gaps, and the share of them.
 
-    Gaps that are not larger than their noise have no share and are skipped.
+    Gaps within their noise have no share and are skipped.
 
     Args:
         rows: list of cells under variants.
@@ -79,7 +79,7 @@ def gap_explained(rows: Sequence[Explained], items: Mapping[str, ItemResult]) ->
             explained.setdefault((row.item, row.protocol), []).append(row)
     if not explained:
         return None
-    # If two variants explain as many gaps, the one that changes less is selected.
+    # If two variants explain the same number of gaps, use the variant with fewer changes.
     best = max(explained, key=lambda key: (len(explained[key]), key[1] != AS_RUN))
     labels = {row.id: row.label for row in items[best[0]].rows}
     names = tuple(dict.fromkeys(labels[row.row] for row in explained[best]))

@@ -93,7 +93,7 @@ class PublishedCell:
 
     @property
     def printed(self) -> Rounded | None:
-        """Return the printed number with its rounding.
+        """Return the parsed printed number.
 
         Returns None if no number is printed.
         """
@@ -165,9 +165,9 @@ def _explain_missing(papers: Mapping[str, Paper], paper: str) -> str:
 
 
 def encoder_request(item: Item, row: Row, column: AnyColumn) -> PlannedRequest:
-    """Return the request of a cell for its encoder.
+    """Return the request of a cell for an encoder.
 
-    The name of a recipe contains its paper.
+    The name of a recipe contains the paper.
 
     Args:
         item: the item.

@@ -75,7 +75,7 @@ class RecordedCell:
 def recorded_cell(measurements: RecordMeasurements, published: PublishedCell) -> RecordedCell:
     """Collect the record of a cell.
 
-    Effects in the cell are before effects in other cells with its metric.
+    Effects in the cell are before effects in other cells with the same metric.
 
     Args:
         measurements: the measurements of the record.

@@ -109,8 +109,7 @@ def _related_items(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) 
 def audit(study: Study, sentences: Sequence[Claim] | None = None) -> list[Finding]:
     """Return all findings on the items of a study, in the order of papers.
 
-    Within a paper, findings on its own numbers are before findings on quoted numbers, and certain findings are before
-    other findings.
+    Within a paper, findings on quoted numbers are last, and certain findings are before other findings.
 
     Args:
         study: the study.

@@ -33,7 +33,7 @@ def averages(study: Study, datasets: Datasets) -> Iterator[Finding]:
 
     The parts are in the same row, or printed elsewhere for the same encoder. The papers' code averages two-decimal
     scores (methods 2.2), so the mean of the printed parts is exact. If an average is computed from unrounded scores, or
-    if its parts are printed with fewer decimals, rounding of the parts can explain a difference.
+    if the parts are printed with fewer decimals, rounding of the parts can explain a difference.
     """
     of_encoders = defaultdict(list)
     for printed in measured_cells(study):
@@ -57,7 +57,7 @@ def averages(study: Study, datasets: Datasets) -> Iterator[Finding]:
 def _parts_in_row(
     printed: PrintedCell, average: TaskAverage, cells: Sequence[PrintedCell]
 ) -> list[PrintedCell]:
-    """Return the parts of an average that are printed in its row."""
+    """Return the parts of an average printed in the same row."""
     parts = []
     for other in cells:
         is_in_row = other.cell.row.id == printed.cell.row.id and other.statistic == printed.statistic
@@ -69,7 +69,7 @@ def _parts_in_row(
 def _parts_elsewhere(
     printed: PrintedCell, average: TaskAverage, cells: Sequence[PrintedCell]
 ) -> list[PrintedCell]:
-    """Return the parts of an average that are printed in other tables."""
+    """Return the parts of an average printed in other tables."""
     parts = {}
     for other in cells:
         is_part = other.cell.metric_path in average.paths and other.statistic == printed.statistic
@@ -174,9 +174,10 @@ def _check_formula(
 
 
 def equal_cells(study: Study, datasets: Datasets) -> Iterator[Finding]:
-    """Yield numbers that a paper prints differently for one encoder and metric.
+    """Yield numbers that a paper prints differently for the same encoder.
 
-    A number that is quoted from elsewhere can differ from the paper's own measurement, but not from the same quotation.
+    The metric is the same too. A number that is quoted from elsewhere can differ from the paper's own measurement, but
+    not from the same quotation.
     """
     groups: dict[tuple[Any, ...], list[PrintedCell]] = {}
     for printed in measured_cells(study):

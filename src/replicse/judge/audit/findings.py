@@ -15,7 +15,7 @@ UNROUNDED = "unless computed before rounding"
 
 
 class PrintedCell(NamedTuple):
-    """A cell, its printed value as a string, and its printed number."""
+    """A cell with the printed value as a string and the parsed number."""
 
     cell: Cell
     reported: Reported
@@ -36,7 +36,7 @@ class PrintedCell(NamedTuple):
 
 
 def printed_cell(cell: Cell) -> PrintedCell | None:
-    """Return a cell with its printed number; None if no number is printed."""
+    """Return a cell with the printed number; None if no number is printed."""
     if cell.reported is None or cell.reported.number is None:
         return None
     return PrintedCell(cell, cell.reported, cell.reported.number)

@@ -63,7 +63,7 @@ class _Part:
 
     @property
     def shown(self) -> str:
-        """Return the relation with its numbers and its probability over seeds."""
+        """Return the relation with numbers and the probability over seeds."""
         (left, *_), (right, *_) = self.relation.left, self.relation.right
         p = ""
         if self.n_seeds and self.probability is not None:
@@ -119,7 +119,7 @@ def _mark_untested(outcome: ClaimOutcome, untested: str) -> ClaimOutcome:
 def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome:
     """Judge the relations of a claim, which is supported if all of them hold.
 
-    Support is an intersection-union test: every part is tested at its own level, so the weakest part decides. If a part
+    Support is an intersection-union test: parts are tested without correction, so the weakest part decides. If a part
     fails after Holm's correction, the claim is contradicted even if other parts are missing. If no part can be judged,
     the claim is failed if a cell failed, and not run otherwise.
 

@@ -63,12 +63,12 @@ def judge_in_print(claim: Claim, names: CellNames) -> ClaimOutcome:
 
 
 def cells_read(claims: Iterable[Claim], names: CellNames) -> set[CellId]:
-    """Return the cells that some claims use."""
+    """Return the cells of some claims."""
     return set(map(names.cell, chain.from_iterable(claim.cells for claim in claims)))
 
 
 class ClaimNumbers(Protocol):
-    """Numbers that claims are tested on.
+    """Numbers for testing claims.
 
     `whose` is a word for their source, such as `ours`.
     """

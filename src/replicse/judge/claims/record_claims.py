@@ -24,7 +24,7 @@ PRINTED_SETTING = ""
 class _Test:
     """A claim, tested on one source in one setting.
 
-    `cells` is the number of its cells that the source measured.
+    `cells` is the number of measured cells.
     """
 
     source: str
@@ -64,7 +64,7 @@ class RecordNumbers:
     def judge(self, claim: Claim) -> ClaimOutcome:
         """Return the outcome of the deciding source.
 
-        The reason contains its name, and the outcomes of other sources.
+        The reason contains the name of this source, and the outcomes of other sources.
         """
         tests = self._tests(claim)
         if not tests:
@@ -138,7 +138,7 @@ class _SourceValues(OurCells):
 
 
 def _common_seeds(trained: Sequence[SourceCell]) -> tuple[int | None, ...]:
-    """Return the seeds that all cells have.
+    """Return the common seeds of all cells.
 
     Seeds that are not stated cannot be paired. If every cell has a single value without seed, the result is (None,).
     """
@@ -149,7 +149,7 @@ def _common_seeds(trained: Sequence[SourceCell]) -> tuple[int | None, ...]:
 
 
 def _describe_source(test: _Test) -> str:
-    """Return the source and setting of a test, with the number of its seeds."""
+    """Return the source, the setting and the number of seeds of a test."""
     setting = f", setting {test.setting}" if test.setting else ""
     seeds = f", {test.outcome.n_seeds} seeds" if test.outcome.n_seeds else ""
     return f"{test.source}{setting}{seeds}"

@@ -22,7 +22,7 @@ TIDY = (
 def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
     """Yield the rows of an item's CSV file as dicts of strings.
 
-    An item can be run alone, so its CSV file contains the verdict of each cell alone until the whole paper is judged.
+    An item can be run alone. Until the whole paper is judged, the CSV file contains the verdict of each cell alone.
 
     Args:
         result: the result of the item.
@@ -82,7 +82,7 @@ JOBS = ("paper", "item", "row", "column", "protocol", "seed", "metric", "job", "
 
 
 def job_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each job of each search, with its hyper-parameters.
+    """Yield a row with hyper-parameters for each job of each search.
 
     Args:
         results: the results of the items.

@@ -199,7 +199,7 @@ def _printed(study: Study, cell: Cell) -> Iterator[str]:
 
 
 def _printed_numbers(study: Study, cell: Cell) -> Iterator[tuple[str, Reported]]:
-    """Yield the printed numbers of a cell and of its counterpart."""
+    """Yield the printed numbers of a cell and the counterpart."""
     if cell.reported:
         yield cell.item.paper, cell.reported
     other = counterparts(study.papers).get(cell.id.described)
@@ -209,7 +209,7 @@ def _printed_numbers(study: Study, cell: Cell) -> Iterator[tuple[str, Reported]]
 
 
 def _as_printed(reported: Reported, paper: str = "") -> str:
-    """Return a printed value with its place and statistic."""
+    """Return a printed value with place and statistic."""
     details = [paper, reported.source]
     if reported.statistic != "single":
         details.append(f"{reported.statistic} of {reported.seeds} runs")
@@ -249,7 +249,7 @@ def _read(cell: Cell) -> list[str]:
 
 
 def _seeds(cell: Cell, ours: CellResult) -> list[str]:
-    """Return a line for each of the first seeds, with its value and encoder."""
+    """Return a line with value and encoder for each of the first seeds."""
     if not ours.encoders:
         return ["quoted by the paper from elsewhere; not re-run" if cell.row.quoted else ours.reason]
     missing = "no value" if ours.failure else "not run"

@@ -133,7 +133,7 @@ def results_of(
 
 
 def adjust_item(measurements: Measurements, result: ItemResult) -> ItemResult:
-    """Adjust the verdicts of an item among the tabulated items of its paper.
+    """Adjust the verdicts of an item among the tabulated items of a paper.
 
     Args:
         measurements: the measurements of the study.

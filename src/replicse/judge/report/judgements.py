@@ -103,7 +103,7 @@ class Explained:
 
     @property
     def paired(self) -> Paired | None:
-        """Return the effect with its interval; None if it was not run."""
+        """Return the effect with the interval; None if it was not run."""
         if self.effect is None:
             return None
         return Paired(self.effect, self.low, self.high, self.by_seed)

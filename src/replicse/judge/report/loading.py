@@ -71,7 +71,7 @@ class Results:
 def load(folder: Path | str) -> Results:
     """Load the values and judged cells of a results folder as DataFrames.
 
-    The folder should contain its record `config.json`. The report of the study is loaded too if it exists in the folder
+    The folder should contain a record `config.json`. The report of the study is loaded too if it exists in the folder
     of reports next to the results.
 
     Args:

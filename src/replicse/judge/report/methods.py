@@ -50,7 +50,7 @@ class MethodResult:
 
 @dataclass
 class Method:
-    """A method by its recipe and its longest label, with its results by study."""
+    """A method with recipe, longest label, and results by study."""
 
     recipe: str
     label: str = ""
@@ -77,7 +77,7 @@ class Methods:
 def recipes_of(items: Iterable[Item]) -> dict[tuple[str, str], str]:
     """Return the method of each (item, row).
 
-    A method is a recipe with its changes, such as `simcse/unsup, dropout.hidden 0.0`, or an encoder that is not
+    A method is a recipe with changes, such as `simcse/unsup, dropout.hidden 0.0`, or an encoder that is not
     trained.
 
     Args:

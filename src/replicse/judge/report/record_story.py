@@ -62,7 +62,7 @@ def _rounded(value: str) -> str:
 
 
 def _judged(result: SourceResult) -> str:
-    """Return the verdict of a source, or the difference of its setting."""
+    """Return the verdict of a source, or the difference of the setting."""
     if not result.is_printed:
         effect = f"; {_effect(result.effect)}" if result.effect else ""
         return f"another setting: {result.difference}{effect}"

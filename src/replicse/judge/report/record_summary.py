@@ -1,4 +1,4 @@
-"""Counts of printed numbers that others measured."""
+"""Counts of printed numbers measured by others."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ def record_summary(
     results: Sequence[ItemResult],
     others: Mapping[str, Others],
 ) -> RecordSummary:
-    """Count the measured numbers of the record, and list its sources.
+    """Count the measured numbers of the record, and list the sources.
 
     Args:
         papers: all papers by key; papers without a measured number are skipped.

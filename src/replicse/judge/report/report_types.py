@@ -239,7 +239,7 @@ class Tests:
 
 @dataclass(frozen=True)
 class Seconds:
-    """The time that parts of a study took, as (name, seconds, jobs)."""
+    """The time of parts of a study, as (name, seconds, jobs)."""
 
     parts: tuple[tuple[str, float, int], ...]
     runs: int
@@ -248,7 +248,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class FailedJob:
-    """A failed job, its log with the last lines, and the remedy."""
+    """A failed job with log file, last lines and remedy."""
 
     name: str
     log: str

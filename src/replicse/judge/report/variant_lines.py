@@ -21,7 +21,7 @@ def explained_variants(study: Study, cell: Cell, result: ItemResult) -> list[Exp
 
 
 def variant_lines(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
-    """Yield a line for each variant with its effect and outcome."""
+    """Yield a line with effect and outcome for each variant."""
     failed = set()
     for name, each in result.by_id.items():
         if name.described == cell.id.described and each.verdict == "failed":
@@ -41,7 +41,7 @@ def variant_lines(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]
 
 
 def _describe_effect(variant: Explained) -> str:
-    """Return an effect with its interval, or with the effect of each seed."""
+    """Return an effect with the interval, or with the effect of each seed."""
     if variant.low is not None:
         return f"{variant.effect:+.2f} [{variant.low:+.2f}, {variant.high:+.2f}]"
     if len(variant.by_seed) > 1:
@@ -51,7 +51,7 @@ def _describe_effect(variant: Explained) -> str:
 
 
 def _describe_share(variant: Explained) -> str:
-    """Return the share of the printed gap that a variant explains."""
+    """Return the share of the printed gap explained by a variant."""
     if variant.share is not None:
         return f", {100 * variant.share:.0f}% of the printed gap of {variant.gap:+.2f}"
     if variant.outcome and variant.noise is not None:

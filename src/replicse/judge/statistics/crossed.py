@@ -18,7 +18,7 @@ Crossed = list[list[float]]
 
 
 def crossed_notes(result: ItemResult) -> Iterator[str]:
-    """Yield a sentence for each crossed number and its difference to baseline."""
+    """Yield sentences on crossed numbers and differences to the baseline."""
     designs = crossed_designs(result)
     for column in result.columns:
         for row in result.rows:

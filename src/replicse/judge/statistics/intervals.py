@@ -322,7 +322,7 @@ class Components:
 
 
 def mean_of_crossed(table: Sequence[Sequence[float]]) -> Paired:
-    """Compute the mean of a crossed design with its interval.
+    """Compute the mean of a crossed design with an interval.
 
     The error is the largest of three mean squares: rows, columns and residuals.
 

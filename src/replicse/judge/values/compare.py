@@ -144,9 +144,9 @@ def _runs(cells: Cells) -> set[str]:
 
 
 def _cells(folder: Path) -> Cells:
-    """Load the cells of a folder that have values, by id.
+    """Load the cells with values of a folder, by id.
 
-    The metric of each id is replaced by its path.
+    The metric of each id is replaced by the metric path.
     """
     cells = {}
     for result in results_in(folder):

@@ -31,7 +31,7 @@ def read_evaluation(
     metric_paths: Iterable[str],
     partly: bool,
 ) -> dict[str, Any]:
-    """Load an evaluation file and check all of its content.
+    """Load an evaluation file and check the content.
 
     Args:
         path: the file.
@@ -76,7 +76,7 @@ def check_evaluation(
 
 
 def check_pairs(evaluation: Mapping[str, Any], path: str) -> None:
-    """Check that the pairs of an evaluation give its correlations.
+    """Compare the correlations of an evaluation with its pairs.
 
     This decodes and ranks every pair, which takes as long as all other checks of a file together.
 
@@ -240,7 +240,7 @@ def _order_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _average_problems(suite: str, numbers: Any) -> Iterator[str]:
-    """Yield an error for each average that is not the mean of its parts.
+    """Yield an error for each average that is not the mean of the parts.
 
     Averages with a missing part are skipped.
     """
@@ -258,7 +258,7 @@ def _average_problems(suite: str, numbers: Any) -> Iterator[str]:
 
 
 def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
-    """Return why the pairs of a task are malformed or contradict its numbers.
+    """Return why the pairs of a task are malformed or contradict scores.
 
     Returns an empty string for correct pairs.
     """
@@ -307,7 +307,7 @@ def _spearman_range(cosine: "np.ndarray", gold: "np.ndarray") -> tuple[float, fl
 
 
 def _interval_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield an error for a correlation far from the interval of its resamples.
+    """Yield an error for a correlation far from the resampled interval.
 
     The correlation need not be in the middle of the interval.
     """

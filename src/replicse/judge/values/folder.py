@@ -68,7 +68,7 @@ def results_in(folder: Path) -> list[ItemResult]:
 
 
 def unpack_crate(crate: Path, scratch: Path) -> Path:
-    """Unpack the committed study of a crate and return its folder.
+    """Unpack the committed study of a crate and return the folder.
 
     Args:
         crate: the zip file.

@@ -11,7 +11,7 @@ from replicse.checked import Checked
 from replicse.registry.digests import digest
 
 FAMILIES = ("amx", "avx512", "avx2", "sve", "asimd")
-# Settings that are skipped: thread counts are recorded separately, pinning and verbosity do not change results.
+# Skipped settings: thread counts are recorded separately, pinning and verbosity do not change results.
 SILENT = ("THREADS", "VERBOSE", "OMP_")
 
 
@@ -43,7 +43,7 @@ class Machine(Checked):
         return ", ".join(filter(None, [named, self.device, self.threads, self.torch, self.kernel]))
 
     def fits(self, other: "Machine") -> bool:
-        """Return whether all properties that both machines have are equal."""
+        """Return whether all properties known for both machines are equal."""
         known = [
             (ours, theirs) for (_, ours), (_, theirs) in zip(self, other, strict=True) if ours and theirs
         ]

@@ -101,7 +101,7 @@ class Measurements:
     def records_behind(self, cell: Cell) -> list[Record]:
         """Return the provenance records of the evaluations and runs of a cell.
 
-        If a run starts from another run, its record is included.
+        If a run starts from another run, the other record is included.
         """
         read: dict[tuple[str, str], None] = {}  # an ordered set
         for operand in cell.operands or (cell,):
@@ -149,7 +149,7 @@ class Measurements:
     def _read(self, file: str, place: Record, metric_paths: Iterable[str], partly: bool) -> Record:
         """Load an evaluation.
 
-        The pairs are not checked again if the file is unchanged since its job checked them.
+        The pairs are not checked if the file is unchanged, because the job already checked them.
         """
         if not is_as_written(Path(file)):
             return read_evaluation(file, place, self._set_tables, metric_paths, partly)
@@ -170,7 +170,7 @@ class Measurements:
 
     @cached_property
     def _requested_paths(self) -> dict[tuple[str, str], set[str]]:
-        """Return the metric paths that cells read, by encoder and group of suites."""
+        """Return the metric paths of cells, by encoder and group of suites."""
         requested: dict[tuple[str, str], set[str]] = {}
         for cell in chain.from_iterable(self.study.cells.values()):
             for operand in cell.operands or (cell,):

@@ -73,7 +73,7 @@ def _as_dict(document: Any) -> Mapping[str, Any]:
 
 
 def common_origin(*groups: Records) -> dict[str, Any]:
-    """Return the code and machine entries that all records share.
+    """Return the code and machine entries shared by all records.
 
     Args:
         groups: dicts of records; empty records are skipped.

@@ -88,7 +88,7 @@ def _number_or_none(each: SeedValue) -> float | None:
 
 
 def runs_read(cell: CellResult) -> tuple[str, ...]:
-    """Return the encoders of a cell, its metric and values.
+    """Return encoders, metric and values of a cell.
 
     Two cells are the same number if these are equal.
     """

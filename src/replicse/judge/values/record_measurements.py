@@ -70,7 +70,7 @@ class RecordMeasurements(Measurements):
         return self._source_cells.get((cell.encoders[0], cell.metric_path)) if cell.encoders else None
 
     def is_seedless(self, cell: Cell) -> bool:
-        """Return whether a cell is of a checkpoint that was not trained again."""
+        """Return whether nobody trained the encoder of a cell again."""
         measured = self.source_cell(cell)
         return measured is not None and not measured.trained
 

@@ -29,7 +29,7 @@ from replicse.registry.suites import AGGREGATIONS
 TOOLS = "mteb, SentEval, SimCSE, sentence-transformers, Weights & Biases or RepliCSE"
 KINDS, MODEL_META = (".json", ".txt", ".log", ".out", ".csv"), "model_meta.json"
 ROUNDING = 0.011
-PREFIX = 12  # digits of a sha256 that are shown
+PREFIX = 12  # number of shown digits of a sha256
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,14 @@ TASKS = {name.casefold().replace("-", ""): name for name in (*STS_TASKS, *TRANSF
 TASKS |= {"stsbenchmark": "STS-B", "sickrelatedness": "SICK-R"}
 SIMILARITY = r"(?P<task>(STS|SICK)[\w-]+?)(-finetune)?"
 TRANSFER = r"(?P<task>(?!STS|SICK)\w+)"
-# Metrics of the evaluators of sentence-transformers, in the names of its trainer.
+# Metrics of the evaluators of sentence-transformers, as named by the trainer.
 METRIC = (
     r"(pearson|spearman)_(cosine|dot|euclidean|manhattan|max)"
     r"|((cosine|dot|euclidean|manhattan|max)[_-])?(accuracy|f1|ap|mcc|map|precision|recall|average_precision"
     r"|(accuracy|precision|recall|mrr|ndcg|map)@\d+)"
 )
 UNNAMED = "unnamed"  # used if an evaluator of sentence-transformers has no name
-# Tool, place of a score in its file, metric path, and the factor that converts the score to x 100.
+# Tool, place of a score in the file, metric path, and the factor that converts the score to x 100.
 PLACES = (
     ("RepliCSE", r"suites/(?P<path>.+/(?!(n|low|high|file|sha256)$)[^/]+)", "{path}", 1),
     ("SentEval", SIMILARITY + r"/all/spearman/(?P<name>all|mean|wmean)", "sts/{task}/{name}", 100),

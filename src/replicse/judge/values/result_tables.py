@@ -15,7 +15,7 @@ SEPARATOR = re.compile(r"(?<!\\)[|&]|\t")
 COMMENT, LINE_END = re.compile(r"(?<!\\)%.*"), re.compile(r"\\\\.*")
 COLOURS = re.compile(r"\\(cell|row|column)color(\[[^]]*\])?\{[^}]*\}")
 BLANK = ("", "-", "--", "---", "–", "—", "n/a", "na", "nan", "none")
-# A number, optionally with its spread and footnote marks.
+# A number, optionally with a standard deviation and footnote marks.
 NUMBER = re.compile(
     r"(?P<number>[-+−]?\d+(?:\.\d+)?(?:e-?\d+)?)\s*%?"
     r"\s*(?:[_^({\[]*\s*(?:±|\+/-|\+-)\s*\d*\.?\d+[)}\]]*|\(\s*\d*\.?\d+\s*\))?"

@@ -38,7 +38,7 @@ class Needed:
 
 
 def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[float | None, str]:
-    """Return the standard deviation that a verdict would use, and its source.
+    """Return the standard deviation that a verdict uses, and the source.
 
     Args:
         result: the result of the cell; None if it was not run.

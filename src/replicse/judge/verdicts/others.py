@@ -91,7 +91,7 @@ Others = dict[str, tuple[SourceResult, ...]]
 
 @dataclass(frozen=True)
 class RecordCount:
-    """Counts of printed numbers that others measured, with verdicts.
+    """Counts of printed numbers measured by others, with verdicts.
 
     Verdicts are in the printed setting. A number may have two verdicts: a verdict of a released checkpoint (`equal`,
     `not_equal`), and a verdict of encoders that were trained again (`within`, `higher`, `lower`, `undetermined`).
@@ -121,7 +121,7 @@ class RecordCount:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """A source of the record, with the number of its values and cells."""
+    """A source of the record, with the number of values and cells."""
 
     name: str
     who: str

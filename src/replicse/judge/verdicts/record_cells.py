@@ -116,7 +116,7 @@ def others_by_item(workflow: Path, results: Sequence[ItemResult]) -> dict[str, O
 def source_results(
     measurements: RecordMeasurements, found: Sequence[SourceCell], decided: CellResult | None = None
 ) -> list[SourceResult]:
-    """Judge a cell on each of its sources, the deciding source first.
+    """Judge a cell on each source, the deciding source first.
 
     Args:
         measurements: the measurements of the record.

@@ -320,7 +320,7 @@ class ItemResult(Checked):
 
     @property
     def row_names(self) -> dict[str, str]:
-        """Return the label of each row, with its group if it is not unique."""
+        """Return the label of each row, with the group if it is not unique."""
         labels = Counter(row.label for row in self.rows)
         names = {}
         for row in self.rows:
@@ -331,7 +331,7 @@ class ItemResult(Checked):
 def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
     """Yield an error for each number of a cell that contradicts other numbers.
 
-    `statistic` is the statistic of its column.
+    `statistic` is the statistic of the column.
     """
     for name, low, high in (("low", cell.low, cell.high), ("pairs_low", cell.pairs_low, cell.pairs_high)):
         if low is not None and high is not None and low > high:

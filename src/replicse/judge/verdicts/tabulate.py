@@ -20,7 +20,7 @@ CURVES = ("spectrum", "density", "density-own-scales")
 def item_result(
     plan: ItemPlan, measurements: Measurements, only: Collection[CellId] | None = None
 ) -> ItemResult:
-    """Judge an item: its columns, its rows, and a cell for each of them.
+    """Judge all cells of an item.
 
     Args:
         plan: the plan of the item.
