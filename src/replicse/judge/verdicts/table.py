@@ -206,12 +206,11 @@ class CellResult(Checked):
 class ItemResult(Checked):
     """A table or figure with all cells in the paper's order.
 
+    `comparable` is whether numbers of the scale can be compared with the paper, and `baseline` is the id of the row
+    that other rows are compared with, or an empty string.
+
     Attributes:
-        item: the id `paper/item`.
-        comparable: whether numbers of the scale can be compared with the paper.
-        place: the table or figure in the paper.
-        baseline: the id of the row that other rows are compared with; an empty string if there is none.
-        variants: titles of protocols that are run only for adjudication; the table does not show their cells.
+        variants: titles of protocols that are run only for adjudication; their cells are not shown in the table.
         curves: the data of a spectrum or a density, by row label.
         kept: the name of the committed study that contains the item.
         outdated: a sentence if this version would run something else.
