@@ -282,7 +282,7 @@ def check_number(number: float, published: PublishedCell) -> None:
         BadInput: if the number is not finite, or if it is a fraction but the printed number is a percentage.
     """
     if not ANY.holds(number):
-        raise BadInput(f"{number:g} is no score; expected {ANY}")
+        raise BadInput(f"{number:g} is not a score; expected {ANY}")
     printed = published.printed
     if is_percentage(published.metric_path) and printed and abs(number) <= 1 < abs(printed.value) / 10:
         raise BadInput(f"{number:g} is a fraction; scores are x 100 here, so write {100 * number:g}")

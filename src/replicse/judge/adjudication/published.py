@@ -160,7 +160,7 @@ def published_cell(papers: Mapping[str, Paper], name: str) -> PublishedCell:
 
 def _explain_missing(papers: Mapping[str, Paper], paper: str) -> str:
     if paper not in papers:
-        return f'no paper is "{paper}"{nearest(paper, papers)}'
+        return f'unknown paper "{paper}"{nearest(paper, papers)}'
     return f"a cell is paper/item/row/column; {paper} has {', '.join(papers[paper].items)}"
 
 

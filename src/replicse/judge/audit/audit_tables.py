@@ -112,7 +112,7 @@ def printed_differences(study: Study, datasets: Datasets) -> Iterator[Finding]:
                 study,
                 "difference",
                 [cell, minuend],
-                f"{sign}{cell.number.text(expected)}, which is {minuend.reported.value} less {subtracted.value}",
+                f"{sign}{cell.number.text(expected)}, which is {minuend.reported.value} minus {subtracted.value}",
                 CERTAIN if gap > minuend.number.half else UNROUNDED,
                 further=(other,),
             )
@@ -197,7 +197,7 @@ def equal_cells(study: Study, datasets: Datasets) -> Iterator[Finding]:
             study,
             "equal",
             group,
-            "one number: the same encoder, read alike",
+            "one number: the same encoder and metric",
             CERTAIN if is_certain else "unless one number was rounded in two ways",
             printed=", ".join(f"{each.reported.value} ({each.place})" for each in group),
             against=(),
@@ -233,10 +233,10 @@ def _possible_reason(number: Rounded, items: int) -> str:
     """
     shorter = Rounded(number.value, float(10 * number.half))
     if number.exact % (2 * shorter.half) == 0 and shorter.share_of(items):
-        return f"unless {shorter.text(number.exact)} was printed with a zero after it"
+        return f"unless {shorter.text(number.exact)} was printed with an extra zero"
     truncated = Rounded(float(number.exact + number.half), number.half_digit)
     if truncated.share_of(items):
-        return "unless cut off instead of rounded"
+        return "unless truncated instead of rounded"
     runs = next(runs for runs in itertools.count(2) if number.share_of(items * runs))
     return f"unless it is the average of {runs} or more runs"
 

@@ -122,7 +122,7 @@ def searched_values(
                     study,
                     "search",
                     outside,
-                    f"none of the values searched: {listed} ({values[0].source})",
+                    f"not one of the searched values: {listed} ({values[0].source})",
                     CERTAIN,
                     printed=", ".join(cell.row.label or cell.row.id for cell, *_ in outside),
                     place=outside[0].place,

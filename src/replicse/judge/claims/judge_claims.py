@@ -205,17 +205,18 @@ class OurNumbers:
         if parts and not kept:
             setting = "the source's" if scale.comparable else scale.name
             reason = (
-                f"every part holds a printed number or a margin, and {setting} is not the paper's setting"
+                f"every part contains a printed number or a margin, and {setting} is not the paper's setting"
             )
             return ClaimOutcome("not comparable", None, 0, reason)
         ours = judge_parts(kept, self)
         if ours.outcome in ABSENT:
             return ours
         if not scale.judges_orders:
-            reason = f"the {scale.name} scale judges no claim; {ours.reason}"
+            reason = f"claims are not judged at scale {scale.name}; {ours.reason}"
             return replace(ours, outcome="not comparable", reason=reason)
         if len(kept) < len(parts) and ours.outcome != "contradicted":
-            reason = f"{len(parts) - len(kept)} of {len(parts)} parts hold a printed number or a margin; {ours.reason}"
+            absolute = f"{len(parts) - len(kept)} of {len(parts)} parts"
+            reason = f"{absolute} contain a printed number or a margin; {ours.reason}"
             return replace(ours, outcome="not comparable", reason=reason)
         return ours
 

@@ -156,7 +156,7 @@ def _cell_result(cell: Cell, result: ItemResult) -> CellResult:
     cells = result.by_id
     if cell.id not in cells:
         raise BadInput(
-            f"{cell.id.described}: the result of {result.item} does not hold it; run the item again"
+            f"{cell.id.described}: the result of {result.item} does not contain it; run the item again"
         )
     return cells[cell.id]
 
@@ -188,7 +188,7 @@ def _protocol(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
             yield f"under {protocol.id}: {protocol.title}. {protocol.evidence}"
     merged = next(row.merged for row in result.rows if row.id == cell.row.id)
     if merged:
-        yield f"at scale {result.scale} the very runs of {', '.join(merged)}"
+        yield f"at scale {result.scale}, the same runs as {', '.join(merged)}"
 
 
 def _printed(study: Study, cell: Cell) -> Iterator[str]:
@@ -283,7 +283,7 @@ def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
     digits, bounds = _digits(ours.reproduced), _digits(ours.reproduced, 2)
     line = f"{ours.reproduced:{digits}}"
     if ours.delta is not None:
-        line += f", {ours.delta:+{digits}} to the printed number"
+        line += f", {ours.delta:+{digits}} from the printed number"
         line += f" ({caveat})" if caveat else ""
     yield line
     if ours.few:
@@ -295,7 +295,7 @@ def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
             basis = " (a published spread)" if ours.borrowed else ""
             yield f"95% prediction interval{_interval_of(ours.reported)}: {expected}{basis}"
         elif ours.reported:
-            yield f"nothing is drawn: print is expected in {expected}, by its rounding"
+            yield f"no random seed: the printed number is expected in {expected}, because of rounding"
     if ours.pairs_low is not None:
         yield f"other test pairs would give {ours.pairs_low:.2f} to {ours.pairs_high:.2f}"
 
@@ -333,7 +333,7 @@ def _runs(study: Study, cell: Cell, ours: CellResult) -> list[str]:
         runs = dict.fromkeys(each.run for each in ours.values if each.run)
         made = ", ".join(runs) or "other encoders"
         planned = ", ".join(cell.encoders) or "nothing"
-        return [f"{made}: made by an earlier version; this one would run {planned}"]
+        return [f"{made}: made by an earlier version; this version would run {planned}"]
     if not cell.encoders:
         return []
     run = study.encoders[cell.encoders[0]].source.run
@@ -352,5 +352,5 @@ def _runs(study: Study, cell: Cell, ours: CellResult) -> list[str]:
 def _made(ours: CellResult) -> list[str]:
     """Return the precision and the machines of a cell."""
     count = len(ours.machines)
-    mixed = f"on {count} machines, so its numbers mix them:" if count > 1 else ""
+    mixed = f"numbers from {count} machines:" if count > 1 else ""
     return [line for line in (ours.precision, mixed, *map(str, ours.machines)) if line]

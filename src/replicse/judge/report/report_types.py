@@ -86,7 +86,7 @@ class Effect(RowDifference):
     @property
     def difference(self) -> str:
         """Return the compared rows in words."""
-        return f"{self.row} less {self.base}"
+        return f"{self.row} minus {self.base}"
 
     @property
     def strength(self) -> tuple[bool, bool, float]:
@@ -285,7 +285,7 @@ class Incomplete:
         remedies = [job.remedy for job in self.failed]
         if self.broken:
             remedies.append(f"fix or delete the file, {AGAIN}")
-        return "; ".join(dict.fromkeys(remedies)) or "give the same command again"
+        return "; ".join(dict.fromkeys(remedies)) or "run the same command again"
 
 
 class Report(Checked):

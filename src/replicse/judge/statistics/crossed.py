@@ -29,7 +29,7 @@ def crossed_notes(result: ItemResult) -> Iterator[str]:
             difference = crossed_difference(designs, result.baseline, cell)
             if difference:
                 baseline = result.row_names[result.baseline]
-                yield from _sentence(f"{row.label} less {baseline}, {column.label}", difference)
+                yield from _sentence(f"{row.label} minus {baseline}, {column.label}", difference)
 
 
 def crossed_difference(designs: Mapping[CellId, Crossed], baseline: str, cell: CellId) -> Crossed | None:

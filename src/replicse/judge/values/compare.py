@@ -116,7 +116,9 @@ def compare(a: Path, b: Path) -> Comparison:
         if any(one.value is not None or two.value is not None for one, two in pairs[key]):
             compared.append(_compare_cell(key, pairs[key], first[key], second[key]))
     if not compared:
-        raise BadInput(f"{a} and {b} share no cell of the same runs; name two results folders of one study")
+        raise BadInput(
+            f"{a} and {b} have no cell with the same runs; use two results folders of the same study"
+        )
     runs_a, runs_b = _runs(first), _runs(second)
     different = set()
     for one, two in chain.from_iterable(map(_complete, pairs.values())):

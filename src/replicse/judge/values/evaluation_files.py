@@ -107,7 +107,7 @@ def check_set_tables(evaluation: Mapping[str, Any], path: str, tables: Mapping[s
     for name, numbers in evaluation["suites"].get("sets", {}).items():
         file, sha256 = tables.get(name, ("", ""))
         if file and numbers.get("sha256") != sha256:
-            raise BadInput(f"{path}: {name} was measured on other data than {file} has now; {REMEDY}")
+            raise BadInput(f"{path}: {name} was evaluated on another version of {file}; {REMEDY}")
 
 
 def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
@@ -125,7 +125,7 @@ def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
         before = record.get("resumed_from", [])
         if isinstance(before, list) and all(isinstance(each, Mapping) for each in before):
             return record
-    raise BadInput(f"{path}: holds no record of what it was made with; {remedy}")
+    raise BadInput(f"{path}: contains no provenance record; {remedy}")
 
 
 def _remedy(problem: str) -> str:
@@ -147,10 +147,10 @@ def _shape_problem(document: Any) -> str:
     Returns an empty string for an evaluation.
     """
     if not isinstance(document, Mapping) or not isinstance(document.get("suites"), Mapping):
-        return "holds no suites"
+        return "contains no suites"
     for part in PARTS:
         if not isinstance(document.get(part, {}), Mapping):
-            return f"{part} is {excerpt(document[part])}, not a mapping"
+            return f"{part} is {excerpt(document[part])}; expected a dict"
     return ""
 
 
@@ -158,15 +158,15 @@ def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterat
     """Yield wrong encoders, malformed entries, and wrong numbers."""
     for key, expected in place.items():
         if key not in evaluation:
-            yield f"{key} is absent, but the encoder in its place has {excerpt(expected)}"
+            yield f"{key} is missing, but the encoder of this folder has {excerpt(expected)}"
         elif not _matches(evaluation[key], expected):
-            yield f"{key} is {excerpt(evaluation[key])}, but the encoder in its place has {excerpt(expected)}"
+            yield f"{key} is {excerpt(evaluation[key])}, but the encoder of this folder has {excerpt(expected)}"
     for path, reason in evaluation.get("failures", {}).items():
         if not isinstance(reason, str):
-            yield f"the failure of {path} is {excerpt(reason)}, not a sentence"
+            yield f"the failure of {path} is {excerpt(reason)}; expected a string"
     for suite, numbers in evaluation["suites"].items():
         if not isinstance(numbers, Mapping):
-            yield f"suite {suite} is {excerpt(numbers)}, not a mapping"
+            yield f"suite {suite} is {excerpt(numbers)}; expected a dict"
         yield from _range_problems(suite, numbers)
         yield from _average_problems(suite, numbers)
 
@@ -188,7 +188,7 @@ def _missing_paths(evaluation: Mapping[str, Any], metric_paths: Iterable[str], p
         above, _, last = path.rpartition("/")
         is_pending = partly and path.partition("/")[0] not in suites
         if not is_pending and path not in failures and last not in (part_at(suites, above) or ()):
-            yield f"holds no {path}"
+            yield f"contains no {path}"
 
 
 def part_at(node: Any, path: str) -> Any:
@@ -226,7 +226,7 @@ def _range_problems(path: str, node: Any) -> Iterator[str]:
         yield from _order_problems(path, node)
         yield from _interval_problems(path, node)
     elif isinstance(node, list) and not all(map(ANY.holds, node)):
-        yield f"{path} holds {excerpt(node)}, not finite numbers alone"
+        yield f"{path} is {excerpt(node)}; expected finite numbers"
 
 
 def _order_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
@@ -268,12 +268,12 @@ def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
     try:
         cosine, gold = unpack_side(sides["cosine"]), unpack_side(sides["gold"])
     except (KeyError, TypeError, ValueError):
-        return f"the pairs of {task} are {excerpt(sides)}, not cosines and gold scores"
+        return f"the pairs of {task} are {excerpt(sides)}; expected cosines and gold scores"
     if len(cosine) != len(gold):
         return f"{task} has {len(cosine)} cosines for {len(gold)} gold scores"
     count, score = _number(numbers, "n"), _number(numbers, "all")
     if count is not None and count != len(gold):
-        return f"{task}/n is {count}, but {len(gold)} pairs are kept"
+        return f"{task}/n is {count}, but the file contains {len(gold)} pairs"
     found = spearman(cosine, gold)
     if score is None or found is None or abs(100 * found - score) <= REORDERED:
         return ""
@@ -282,7 +282,7 @@ def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
     if not sides["cosine"].startswith(MARK):
         low, high = _spearman_range(cosine, gold)
     if not 100 * low - REORDERED <= score <= 100 * high + REORDERED:
-        return f"{task}/all is {score}, but its pairs have {100 * found:.2f}"
+        return f"{task}/all is {score}, but the correlation of its pairs is {100 * found:.2f}"
     return ""
 
 
@@ -315,4 +315,4 @@ def _interval_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
     if low is not None and score is not None and high is not None:
         slack = max(1.0, high - low)
         if not low - slack <= score <= high + slack:
-            yield f"{path}/all is {score}, but its own interval goes from {low} to {high}"
+            yield f"{path}/all is {score}, but its interval is {low} to {high}"

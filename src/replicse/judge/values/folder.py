@@ -25,10 +25,10 @@ def record_of(folder: Path) -> Path:
         MissingData: if the folder or the record does not exist.
     """
     if not folder.is_dir():
-        raise MissingData(f"{folder}: no such folder; name the results of a scale, such as results/micro")
+        raise MissingData(f"{folder}: no such folder; specify the results of a scale, such as results/micro")
     record = folder / CONFIG
     if not record.is_file():
-        raise MissingData(f"{record}: no such file; run an item, or the study to its report")
+        raise MissingData(f"{record}: no such file; run an item, or the whole study")
     return record
 
 
@@ -58,7 +58,7 @@ def results_in(folder: Path) -> list[ItemResult]:
             results.append(result)
     if not results:
         raise MissingData(
-            f"{folder / 'items'}: no item of {record} in it; run an item, or the study to its report"
+            f"{folder / 'items'}: contains no item of {record}; run an item, or the whole study"
         )
     with suppress(BadInput):  # if a plug-in of the config is missing, the items that use it are out of date
         use_all_plugins(config.plugins)
@@ -110,5 +110,5 @@ def study_folder(name: str) -> Path:
     if Path(name).is_dir() or Path(name).name != name:
         return Path(name)
     studies = committed()
-    check_known(name, studies, f'"{name}" is no results folder and no committed study')
+    check_known(name, studies, f'"{name}" is neither a results folder nor a committed study')
     return Path(studies[name].results)

@@ -82,7 +82,7 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
         if other_value is not None:
             both[name] = (value, other_value)
     if not both:
-        raise BadInput(f"no score is in both; A holds {a.scores_listed()}; B holds {b.scores_listed()}")
+        raise BadInput(f"no common score; A contains {a.scores_listed()}; B contains {b.scores_listed()}")
     names = [name for name in both if other_aggregation(name) not in both]
     data = {name: _differing(a.data_of(name), b.data_of(name)) for name in names}
     of_other_data = {name for name in names if data[name]}

@@ -106,16 +106,20 @@ def read_results(place: Path) -> ExternalResults:
     if results.scores:
         return results
     if any(file.suffix in (".safetensors", ".bin") for file in inside):
-        raise BadInput(f"{place}: an encoder; replicse evaluate --encoder {place} --out FILE scores it")
+        raise BadInput(
+            f"{place}: is an encoder; evaluate it with replicse evaluate --encoder {place} --out FILE"
+        )
     below = [each for each in inside if each.is_dir() and _has_results(each)]
     if len(below) == 1:
         return read_results(below[0])
     if below:
-        raise BadInput(f"{place}: several folders are below it; name one: {some(list(map(str, below)))}")
+        raise BadInput(
+            f"{place}: contains several results folders; specify one: {some(list(map(str, below)))}"
+        )
     others = [file.name for file in files if file.suffix not in KINDS and place.is_dir()]
     remarks = results.remark_lines()
     if others:
-        remarks.append(f"not read: {some(others)}")
+        remarks.append(f"skipped: {some(others)}")
     raise BadInput("; ".join([f"{place}: no results file of {TOOLS} with a score", *remarks]))
 
 
@@ -157,7 +161,7 @@ def _gather(place: Path, contents: Sequence[Content]) -> ExternalResults:
             if score.value is not None:
                 first = scores.setdefault(score.path, score.value)
                 if abs(first - score.value) > ROUNDING:
-                    remark = "several values, of which the first is read"
+                    remark = "several values, the first is used"
             if remark:
                 remarks[remark].append(score.path)
     results = ExternalResults(place, scores, settings, remarks, data, inputs)

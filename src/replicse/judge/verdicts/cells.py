@@ -93,7 +93,7 @@ def _job_values(
 def _outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurements) -> dict[str, Any]:
     """Return the fields of a quotation, a sentence or a judged number."""
     if not cell.encoders:
-        return {"reason": "quoted: the print alone is shown" if cell.row.quoted else "nothing to run"}
+        return {"reason": "quoted: only the printed number is shown" if cell.row.quoted else "nothing to run"}
     if cell.column.kind == "text":
         return _text_outcome(cell, plan, ours, measurements)
     facts = plan.facts[cell.id]
@@ -145,7 +145,7 @@ def _compare_sentences(cell: Cell, plan: ItemPlan, texts: Sequence[str], measure
         if is_beside and other.protocol == cell.protocol:
             for value in cell_values(other, measurements, plan.searched).per_seed:
                 if isinstance(value, str) and _words(value) == printed:
-                    return "another rank: the printed sentence is ours elsewhere"
+                    return "another rank: the printed sentence is in another cell"
     return "absent"
 
 

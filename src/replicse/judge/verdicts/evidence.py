@@ -159,7 +159,9 @@ def power_lines(study: Study, cell: Cell, result: CellResult) -> list[str]:
         smallest = f"{need.smallest:.1f} points"
     lines = [detects(count, smallest, spread)]
     if result.delta is not None and not explain_not_comparable(study, cell):
-        seeds = f"takes {several(need.seeds, 'seed')}" if need.seeds else "is detected by no number of seeds"
+        seeds = (
+            f"needs {several(need.seeds, 'seed')}" if need.seeds else "is not detected by any number of seeds"
+        )
         lines.append(f"the difference of {result.delta:+.2f} {seeds}")
     return lines
 

@@ -160,7 +160,7 @@ class CellResult(Checked):
         """
         if self.if_best in ("", self.verdict):
             return ""
-        return f"{self.if_best}, if print is the best of ten"
+        return f"{self.if_best}, if the printed number is the best of ten runs"
 
     @property
     def few(self) -> tuple[float, ...]:
@@ -340,11 +340,11 @@ def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
     numbers = [each.value for each in cell.values if isinstance(each.value, float)]
     mean = math.fsum(numbers) / len(numbers) if numbers else None
     if cell.values and cell.n_seeds != len(numbers):
-        yield f"n_seeds is {cell.n_seeds}, but it holds numbers of {len(numbers)}"
+        yield f"n_seeds is {cell.n_seeds}, but the number of values is {len(numbers)}"
     elif mean is not None and statistic == "mean" and abs(cell.reproduced - mean) > ROUNDING:
         yield f"reproduced is {cell.reproduced}, but its seeds have the mean {mean:.6g}"
     if cell.printed is None or cell.delta is None:
         return
     difference = cell.reproduced - cell.printed
     if abs(cell.delta - difference) > ROUNDING:
-        yield f"delta is {cell.delta}, but reproduced less reported is {difference:.6g}"
+        yield f"delta is {cell.delta}, but reproduced minus reported is {difference:.6g}"

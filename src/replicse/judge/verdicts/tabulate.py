@@ -106,7 +106,7 @@ def own_notes(result: ItemResult) -> Iterator[str]:
         cell = cells[row.id]
         if cell is not None and row.group == OWN and cell.reproduced is not None and printed:
             differences = [f"{cell.reproduced - value:+.2f} {label}" for label, value in printed.items()]
-            yield f"{row.label} less the printed rows, {head.label}: {', '.join(differences)}."
+            yield f"{row.label} minus the printed rows, {head.label}: {', '.join(differences)}."
 
 
 def _column_head(item: Item, column: AnyColumn) -> ColumnHead:

@@ -25,7 +25,7 @@ from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.spec.columns import Reducer
 from replicse.spec.printed import Reported, Rounded, Spread
 
-_REFUTED = f"our seeds vary otherwise (F test of the variances, {1 - REFUTING:.0%})"
+_REFUTED = f"our seeds have another variance (F test, {1 - REFUTING:.0%})"
 # An assumption, because papers do not state how many runs a printed best run was selected from.
 TRIES = 10
 # Another machine or batch size changes a score by less than this share of the score: 0.005 of 100.
@@ -289,14 +289,14 @@ def _margin(target: Rounded | None, seedless: bool, rounding: float) -> float:
 def _explain_undetermined(n_seeds: int, reported: Reported, reducer: Reducer, refuted: bool) -> str:
     """Return why there is no interval."""
     if reported.statistic == "single" and reducer.statistic != "mean":
-        return f"the paper does not say of how many runs its {reducer.name} is"
+        return f"the paper does not state the number of runs of its {reducer.name}"
     if refuted:
-        borrow = f", and no published spread to borrow, for {_REFUTED}"
+        borrow = f", and the published spread is not used because {_REFUTED}"
     elif reported.statistic == "sd":
         borrow = ""
     else:
-        borrow = " and no published spread to borrow"
-    return f"{several(n_seeds, 'seed')}{borrow}: an interval needs {FEWEST_SEEDS}"
+        borrow = " and no published spread"
+    return f"{several(n_seeds, 'seed')}{borrow}: an interval needs {FEWEST_SEEDS} seeds"
 
 
 def _printed_statistic(reported: Reported) -> str:
@@ -323,7 +323,7 @@ def _basis(n_seeds: int, borrowed: bool, seedless: bool, rounding: float) -> str
     """Return the inputs of an interval in words."""
     if seedless:
         source = " and the rounding of the source" if rounding else ""
-        return f"half a printed digit{source}; nothing has a seed"
+        return f"half a printed digit{source}; no random seed"
     published = " and a published spread" if borrowed else ""
     return f"{LEVEL:.0%}, {several(n_seeds, 'seed')}{published}"
 
