@@ -1,1 +1,1 @@
-"""Judgement of results: values, statistics, verdicts, claims and the report."""
+"""Judgement of results, from values and statistics to the report."""

@@ -173,7 +173,7 @@ def test_a_folder_is_read_past_what_it_lacks(tmp_path):
     passed = {name: remark for remark, names in results.remarks.items() for name in names}
     assert passed["mteb/SciFact"].startswith("skipped") and "not JSON" in passed["broken.json"]
     written(model / "abcd" / "STS12.json", mteb("STS12", 0.8))
-    with pytest.raises(BadInput, match=r"name one: .*org__a/abcd, .*org__a/e34f"):
+    with pytest.raises(BadInput, match=r"specify one: .*org__a/abcd, .*org__a/e34f"):
         read_results(model)
 
 

@@ -60,10 +60,13 @@ def adjudicate(papers: Mapping[str, Paper], result: ItemResult) -> Iterator[Expl
     for cell_id, cell in result.described.items():
         if (cell.column, cell.metric) not in numeric:
             continue
-        counterpart = pairs.get(cell_id)
-        printed = printed_in(papers, counterpart) if counterpart else None
+        counterpart, printed = pairs.get(cell_id), None
+        if counterpart is not None:
+            printed = printed_in(papers, counterpart)
+        if printed is None:
+            counterpart = None
         for variant in variants[cell_id]:
-            yield explain_gap(result, cell, variant, counterpart if printed else None, printed)
+            yield explain_gap(result, cell, variant, counterpart, printed)
 
 
 def explain_gap(
@@ -97,9 +100,9 @@ def explain_gap(
             share, share_low, share_high = _share_of_gap(effect, gap, is_exact)
         explained = outcome(share_low, share_high)
     mean = low = high = None
+    by_seed: tuple[float, ...] = ()
     if effect is not None:
-        mean, low, high = effect.mean, effect.low, effect.high
-    by_seed = effect.by_seed if effect else ()
+        mean, low, high, by_seed = effect.mean, effect.low, effect.high, effect.by_seed
     return Explained(
         item=result.item,
         row=cell.row,
@@ -154,7 +157,9 @@ def outcome(low: float | None, high: float | None) -> str:
         return "explains"
     if low > 0:
         return "in part"
-    return "no" if high < MOST else "undetermined"
+    if high < MOST:
+        return "no"
+    return "undetermined"
 
 
 def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
@@ -172,12 +177,14 @@ def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
     """
     ours = finite_numbers(seed_numbers(cell))
     sd = 0.0 if cell.seedless else spread_of(ours)
-    sides = [side for side in (cell.reported, printed) if side]
-    if any(side.statistic == "sd" for side in sides):
-        return None
+    rounding = 0.0
     spreads = []
-    for side in sides:
+    for side in filter(None, (cell.reported, printed)):
+        if side.statistic == "sd":
+            return None
         spreads.append((sd if side.sd is None else side.sd, _run_count(side)))
+        if side.number:
+            rounding += side.number.half_digit
     if not printed:
         spreads.append((sd, len(ours)))
     variances = []
@@ -185,14 +192,15 @@ def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
         if spread is None:
             return None
         variances.append(spread**2 / (count or 1))
-    quantile = t_quantile(len(ours) - 1 if len(ours) > 1 else math.inf)
-    half_digits = [side.number.half_digit for side in sides if side.number]
-    return quantile * math.sqrt(sum(variances)) + sum(half_digits)
+    degrees = len(ours) - 1 if len(ours) > 1 else math.inf
+    return t_quantile(degrees) * math.sqrt(sum(variances)) + rounding
 
 
 def _run_count(reported: Reported) -> int:
     """Return the number of runs that a printed number is the mean of."""
-    return (reported.seeds or 1) if reported.statistic == "mean" else 1
+    if reported.statistic == "mean":
+        return reported.seeds or 1
+    return 1
 
 
 def _variants(paper: Paper) -> set[str]:

@@ -6,7 +6,6 @@ of a run are compared with the paper's settings, and each difference has a list 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Literal
 
 from replicse.errors import BadInput
@@ -79,7 +78,9 @@ class Diagnosis:
         Returns None if a number is missing.
         """
         printed = self.published.printed
-        return None if self.number is None or printed is None else round(self.number - printed.value, 10)
+        if self.number is None or printed is None:
+            return None
+        return round(self.number - printed.value, 10)
 
     @property
     def explained(self) -> bool:
@@ -92,7 +93,8 @@ class Diagnosis:
         causes: dict[str, Cause] = {}
         for fact in self.facts:
             if not fact.agrees:
-                causes |= {cause.id: cause for cause in fact.causes}
+                for cause in fact.causes:
+                    causes[cause.id] = cause
         return tuple(causes.values())
 
     @property
@@ -106,8 +108,10 @@ class Diagnosis:
         names = {fact.name for fact in self.facts} - DESCRIPTIONS
         if self.standing == "out of range":
             names = {"metric"}
-        facts = [fact for fact in self.facts if fact.name in names and not fact.agrees]
-        of_facts = set(chain.from_iterable(_cause_ids(fact) for fact in facts))
+        of_facts: set[str] = set()
+        for fact in self.facts:
+            if fact.name in names and not fact.agrees:
+                of_facts.update(_cause_ids(fact.causes))
         stated = [cause for cause in self.causes if cause.id in of_facts]
         return tuple(sorted(stated or self.causes, key=_cost))
 
@@ -146,7 +150,7 @@ class Diagnosis:
             "reruns": dict(published.reruns),
             "retrained": retrained_facts(self.recorded),
             "facts": list(map(self._plain_fact, self.facts)),
-            "listed": [cause.id for cause in self.listed],
+            "listed": _cause_ids(self.listed),
             "try": list(map(self._plain_test, self.to_try)),
             "excluded": dict(self.excluded),
         }
@@ -160,9 +164,9 @@ class Diagnosis:
             reported = []
             for thread, delta in cause.deltas:
                 reported.append({"thread": thread, "confirmed": cause.threads[thread], "effect": delta})
-            measured = [each.plain() for each in self.measured_of(cause, fact.value)]
+            measured = list(map(Measured.plain, self.measured_of(cause, fact.value)))
             causes[cause.id] = {"reported": reported, "measured": measured}
-        others = [effect_facts(each) for each in self.recorded_of(fact)]
+        others = list(map(effect_facts, self.recorded_of(fact)))
         return {
             "fact": fact.name,
             "value": fact.value,
@@ -172,8 +176,8 @@ class Diagnosis:
         }
 
 
-def _cause_ids(fact: Fact) -> list[str]:
-    return [cause.id for cause in fact.causes]
+def _cause_ids(causes: Sequence[Cause]) -> list[str]:
+    return [cause.id for cause in causes]
 
 
 def _plain_spread(spread: SeedSpread) -> dict[str, Any]:
@@ -192,7 +196,9 @@ def _cost(cause: Cause) -> int:
     """Return the rank of a cause by the cost of a test."""
     if cause.checks:
         return 0
-    return 2 if cause.kinds == ("trained",) else 1
+    if cause.kinds == ("trained",):
+        return 2
+    return 1
 
 
 def diagnose(
@@ -215,8 +221,13 @@ def diagnose(
     """
     model = f"{published.model} {stated.get('model', '')}".lower()
     suite = published.metric_path.partition("/")[0]
-    reasons = {cause.id: cause.excluded(published.kind, published.metric_path, model) for cause in causes}
-    possible = tuple(cause for cause in causes if not reasons[cause.id])
+    possible, excluded = [], {}
+    for cause in causes:
+        reason = cause.excluded(published.kind, published.metric_path, model)
+        if reason:
+            excluded[cause.id] = reason
+        else:
+            possible.append(cause)
     facts = []
     for name, value in stated.items():
         if name not in DESCRIPTIONS:
@@ -238,8 +249,8 @@ def diagnose(
         published=published,
         standing=standing_of(number, published),
         facts=tuple(facts),
-        causes=possible,
-        excluded={name: reason for name, reason in reasons.items() if reason},
+        causes=tuple(possible),
+        excluded=excluded,
         measured=relevant,
         recorded=recorded,
     )
@@ -268,7 +279,9 @@ def standing_of(number: float | None, published: PublishedCell) -> Standing:
     low, high = max(published.spreads, key=lambda spread: (spread.is_printed, spread.n)).bounds()
     if number < low:
         return "below"
-    return "above" if number > high else "usual"
+    if number > high:
+        return "above"
+    return "usual"
 
 
 def check_number(number: float, published: PublishedCell) -> None:

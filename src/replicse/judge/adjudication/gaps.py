@@ -42,8 +42,13 @@ def shown_cells(item: ItemResult, rows: Sequence[Explained]) -> list[Explained]:
         rows: list of its cells under variants.
     """
     columns = {(column.id, column.metric) for column in shape_columns(item)}
-    shown = [row for row in rows if (row.column, row.metric) in columns]
-    return [row for row in shown if row.other] or shown
+    shown, repeated = [], []
+    for row in rows:
+        if (row.column, row.metric) in columns:
+            shown.append(row)
+            if row.other:
+                repeated.append(row)
+    return repeated or shown
 
 
 def gaps_known(rows: Sequence[Explained]) -> bool | None:
@@ -52,7 +57,9 @@ def gaps_known(rows: Sequence[Explained]) -> bool | None:
     Returns None if there is no gap.
     """
     gaps = [row for row in rows if row.gap is not None]
-    return any(row.share is not None for row in gaps) if gaps else None
+    if not gaps:
+        return None
+    return any(row.share is not None for row in gaps)
 
 
 def gap_explained(rows: Sequence[Explained], items: Mapping[str, ItemResult]) -> GapExplained | None:
@@ -107,7 +114,9 @@ def pooled_share(rows: Sequence[Explained]) -> tuple[float | None, float | None,
         by_seed = [[row.effect or 0.0] for row in rows]
     shares = []
     for effects in zip(*by_seed, strict=True):
-        towards = [math.copysign(effect, effect * gap) for effect, gap in zip(effects, gaps, strict=True)]
+        towards = []
+        for effect, gap in zip(effects, gaps, strict=True):
+            towards.append(math.copysign(effect, effect * gap))
         shares.append(math.fsum(towards) / total)
     pooled = interval_of_mean(tuple(shares))
     return pooled.mean, pooled.low, pooled.high

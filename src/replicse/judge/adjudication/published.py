@@ -109,7 +109,9 @@ class PublishedCell:
         if len(values) < FEWEST_SEEDS:
             return None
         mean, sd = mean_and_spread(values)
-        return SeedSpread(f"{len(values)} reruns by others", mean, sd, len(values)) if sd else None
+        if not sd:
+            return None
+        return SeedSpread(f"{len(values)} reruns by others", mean, sd, len(values))
 
     @property
     def spreads(self) -> tuple[SeedSpread, ...]:
@@ -121,8 +123,10 @@ class PublishedCell:
         """
         if self.kind in ("released", "untrained"):
             return ()
-        seeds = max((spread.sd for spread in self.seeds), default=0.0)
-        means = [spread.of_means(self.averaged) for spread in self.seeds]
+        seeds, means = 0.0, []
+        for spread in self.seeds:
+            seeds = max(seeds, spread.sd)
+            means.append(spread.of_means(self.averaged))
         labs = self.between_labs
         if labs:
             means.append(labs.of_means(self.averaged, math.sqrt(max(0.0, labs.sd**2 - seeds**2))))
@@ -211,10 +215,12 @@ def published_runs(
             spreads.append((paper, SeedSpread(f"{count} runs of {cited}", number.value, printed.sd, count)))
         elif printed.statistic == "single":
             source = printed.source.partition(";")[0]
-            is_thread = "/issues/" in source
-            # Count a number once if a paper prints it in several tables. Threads are from different people.
-            once = (paper, source if is_thread else "", number.value)
-            reruns.setdefault(once, source if is_thread else f"{cited}, {source}")
+            if "/issues/" in source:
+                # Threads are from different people.
+                reruns.setdefault((paper, source, number.value), source)
+            else:
+                # Count a number once if a paper prints it in several tables.
+                reruns.setdefault((paper, "", number.value), f"{cited}, {source}")
     with_reruns = {paper for paper, *_ in reruns}
     return tuple(spread for paper, spread in spreads if paper not in with_reruns), _number_sources(reruns)
 
@@ -223,7 +229,10 @@ def _number_sources(reruns: Mapping[tuple[str, str, float], str]) -> dict[str, f
     """Return reruns by source; the second value of a source gets a number."""
     named: dict[str, float] = {}
     for (_, _, value), source in reruns.items():
-        named[source if source not in named else f"{source} ({len(named) + 1})"] = value
+        name = source
+        if source in named:
+            name = f"{source} ({len(named) + 1})"
+        named[name] = value
     return named
 
 
@@ -301,4 +310,6 @@ def _evaluation_settings(path: str) -> dict[str, Any]:
 def _untrained_kind(request: PlannedRequest) -> Kind | None:
     if request.backbone or request.vectors:
         return "untrained"
-    return "released" if request.released else None
+    if request.released:
+        return "released"
+    return None

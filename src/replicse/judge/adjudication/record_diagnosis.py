@@ -189,5 +189,9 @@ def retrained_facts(recorded: RecordedCell | None) -> dict[str, Any]:
 
     The keys are `printed` and `any`, for the printed setting and any setting.
     """
-    kinds = {"printed": recorded.printed, "any": recorded.every} if recorded else {}
-    return {name: asdict(found) for name, found in kinds.items() if found}
+    facts = {}
+    if recorded and recorded.printed:
+        facts["printed"] = asdict(recorded.printed)
+    if recorded and recorded.every:
+        facts["any"] = asdict(recorded.every)
+    return facts

@@ -58,8 +58,10 @@ def audit_plan(workflow: Path, cell: Cell | None = None, study: Config | None = 
     audited = load_or_compile(config, workflow, "audit", as_far_as_possible=True)
     if cell:
         related = _related_items(audited.papers, cell, load_datasets(workflow))
-        items = {name: item for name, item in audited.items.items() if name in related}
-        cells = {name: audited.cells[name] for name in items}
+        items, cells = {}, {}
+        for name, item in audited.items.items():
+            if name in related:
+                items[name], cells[name] = item, audited.cells[name]
         audited = replace(audited, items=items, cells=cells).frozen()
     if audited.unplanned:
         reason = next(iter(audited.unplanned.values()))
@@ -73,16 +75,19 @@ def list_unplanned(study: Study) -> Iterator[Finding]:
     These items are not audited.
     """
     for key, paper in study.papers.items():
-        items = [item for item in paper.items.values() if item.id in study.unplanned]
+        places, items = [], []
+        for item in paper.items.values():
+            if item.id in study.unplanned:
+                places.append(item.place.partition(",")[0])
+                items.append(item.id)
         if items:
-            places = [item.place.partition(",")[0] for item in items]
             yield Finding(
                 paper=key,
                 rule=NOT_AUDITED,
                 place=", ".join(places),
-                cells=tuple(item.id for item in items),
+                cells=tuple(items),
                 printed="",
-                follows=f"not planned at scale {study.scale.name}: {study.unplanned[items[0].id]}",
+                follows=f"not planned at scale {study.scale.name}: {study.unplanned[items[0]]}",
                 certainty="",
             )
 

@@ -94,16 +94,16 @@ def printed_differences(study: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed differences that are not minuend minus subtrahend."""
     cells: dict[CellId, Cell] = {}
     for item in study.items:
-        cells |= {cell.id: cell for cell in study.described(item)}
+        for described in study.described(item):
+            cells[described.id] = described
     for difference, minuend_key, other in differences(study.papers):
         if difference not in cells or minuend_key not in cells:
             continue
         cell, minuend = printed_cell(cells[difference]), printed_cell(cells[minuend_key])
         subtracted = cells[difference].subtracted
-        subtrahend = subtracted.number if subtracted else None
-        if cell is None or minuend is None or subtracted is None or subtrahend is None:
+        if cell is None or minuend is None or subtracted is None or subtracted.number is None:
             continue
-        expected = minuend.number.exact - subtrahend.exact
+        expected = minuend.number.exact - subtracted.number.exact
         gap = abs(cell.number.exact - expected) - cell.number.half
         if gap > 0:
             sign = "+" if expected > 0 else ""
@@ -214,15 +214,19 @@ def percentages(study: Study, datasets: Datasets) -> Iterator[Finding]:
             continue
         items, what = readings[0].items, readings[0].what
         below = math.floor(number.exact * items / 100)
-        shares = [number.text(Fraction(100 * count, items)) for count in (below, below + 1)]
+        low = number.text(Fraction(100 * below, items))
+        high = number.text(Fraction(100 * (below + 1), items))
         others = [f"{other.items} {other.what}" for other in readings[1:] if number.share_of(other.items)]
+        note = ""
+        if others:
+            note = f"possible for {' or '.join(others)}"
         yield finding(
             study,
             "percentage",
             [printed],
-            f"{shares[0]} or {shares[1]}, which are {below} and {below + 1} of {items} {what}",
+            f"{low} or {high}, which are {below} and {below + 1} of {items} {what}",
             _possible_reason(number, items),
-            note=f"possible for {' or '.join(others)}" if others else "",
+            note=note,
         )
 
 
@@ -248,7 +252,9 @@ def sizes(study: Study, datasets: Datasets) -> Iterator[Finding]:
         counted = sum(parts.values())
         if parts and abs(number.exact - counted) > number.half:
             alike = [name for name, size in parts.items() if name and size == number.exact]
-            note = f"the size of {' or '.join(alike)} alone" if alike else ""
+            note = ""
+            if alike:
+                note = f"the size of {' or '.join(alike)} alone"
             follows = f"{counted:,}, counted on the data"
             yield finding(study, "size", [printed], follows, CERTAIN, note=note, against=("the data",))
 

@@ -32,7 +32,10 @@ def running_text(study: Study, datasets: Datasets, names: CellNames, entries: En
             continue
         formula = Expression(entry.formula)
         operands = {name: _operand(name, datasets, names) for name in formula.names}
-        numbers = {name: each.number for name, each in operands.items() if each and each.number}
+        numbers = {}
+        for name, each in operands.items():
+            if each and each.number:
+                numbers[name] = each.number
         reported = printed_in(study.papers, cell)
         if reported is None or reported.number is None or len(numbers) < len(operands):
             continue
@@ -79,10 +82,6 @@ def _fill_formula(formula: str, operands: Mapping[str, Reported | None]) -> str:
     return formula
 
 
-def _counted(path: str, datasets: Datasets) -> Reported:
-    return Reported(value=str(sum(datasets.parts(path).values())), source="counted on the data")
-
-
 def apply_formula(formula: Expression, operands: Mapping[str, Rounded]) -> Rounded:
     """Compute a formula, and the effect of rounding on the result.
 
@@ -93,8 +92,9 @@ def apply_formula(formula: Expression, operands: Mapping[str, Rounded]) -> Round
     Returns:
         The result; its half digit is the largest error that rounding of the operands can cause.
     """
-    values = {name: operand.value for name, operand in operands.items()}
-    half_digits = {name: operand.half_digit for name, operand in operands.items()}
+    values, half_digits = {}, {}
+    for name, operand in operands.items():
+        values[name], half_digits[name] = operand.value, operand.half_digit
     result, room = formula(values), formula.rounding_error(values, half_digits)
     return Rounded(float(f"{result:.12g}"), float(f"{room:.12g}"))
 
@@ -133,10 +133,11 @@ def searched_values(
 def _chosen_values(study: Study, item: str, path: str) -> Iterator[PrintedCell]:
     """Yield the cells of an item with the best value of a hyper-parameter."""
     for cell in study.described(item):
-        jobs = cell.column.over.jobs if cell.column.over else None
-        printed = printed_cell(cell) if jobs and jobs.shows == path else None
-        if printed:
-            yield printed
+        over = cell.column.over
+        if over and over.jobs and over.jobs.shows == path:
+            printed = printed_cell(cell)
+            if printed:
+                yield printed
 
 
 RULES_OF_TEXT = (running_text, searched_values)

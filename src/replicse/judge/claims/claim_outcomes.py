@@ -133,12 +133,16 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
     if not judged:
         return _not_judged(parts)
     n_seeds = min((part.n_seeds for part in judged if part.n_seeds), default=0)
-    tested = [(part.probability, part) for part in judged if part.probability is not None]
+    tested, probabilities = [], []
+    for part in judged:
+        if part.probability is not None:
+            tested.append((part.probability, part))
+            probabilities.append(part.probability)
     if not tested:
         return _undecided(parts, n_seeds)
     probability, weakest = min(tested, key=lambda each: (each[0], each[1].slack))
     count = several(len(parts), "part")
-    failing = count_significant([each for each, _ in tested], 1 - SURE)
+    failing = count_significant(probabilities, 1 - SURE)
     if failing:
         verb = "fails" if failing == 1 else "fail"
         reason = f"{failing} of {count} {verb}: {weakest.shown}"
@@ -180,18 +184,27 @@ def _describe_missing(parts: Sequence[_Part]) -> str:
         failures |= part.missing
     names = []
     for name, failure in list(failures.items())[:NAMED]:
-        names.append(f"{name} ({failure})" if failure else name)
-    more = f" and {len(failures) - NAMED} more" if len(failures) > NAMED else ""
-    return f"missing: {', '.join(names)}{more}"
+        if failure:
+            name = f"{name} ({failure})"
+        names.append(name)
+    described = f"missing: {', '.join(names)}"
+    if len(failures) > NAMED:
+        described += f" and {len(failures) - NAMED} more"
+    return described
 
 
 def _judge_relation(relation: Relation, values: Readings) -> _Part:
-    readings = {name: values(name) for name in relation.cells}
-    missing = {name: reading.failure for name, reading in readings.items() if reading.missing}
+    readings, missing = {}, {}
+    for name in relation.cells:
+        readings[name] = values(name)
+        if readings[name].missing:
+            missing[name] = readings[name].failure
     if missing:
         return _Part(relation, missing=missing)
     columns = pair_by_seed([reading.values for reading in readings.values()], relation)
-    by_seed = [dict(zip(readings, numbers, strict=True)) for numbers in zip(*columns, strict=True)]
+    by_seed = []
+    for numbers in zip(*columns, strict=True):
+        by_seed.append(dict(zip(readings, numbers, strict=True)))
     left, right = zip(*map(relation.numbers, by_seed), strict=True)
     slacks = [relation.slack(*pair) for pair in zip(left, right, strict=True)]
     slack = mean_and_spread(slacks)[0]

@@ -99,8 +99,14 @@ def judge_claims(
     contradicting = _contradictions(study.papers)
     for claim in claims:
         reported = judge_in_print(claim, names)
-        reproduction = judge_claim(claim, counterpart) if counterpart.knows(claim) else None
+        reproduction, repeated = None, ""
+        if counterpart.knows(claim):
+            reproduction = judge_claim(claim, counterpart)
+            repeated = _printed_outcome(reproduction)
         ours = numbers.judge(claim)
+        outcome = ours.outcome
+        if not study.scale.comparable:
+            outcome = SMALLER.get(outcome, outcome)
         views = {"in print": reported, "reproduction study": reproduction, numbers.whose: ours}
         yield JudgedClaim(
             claim=claim.name,
@@ -108,8 +114,8 @@ def judge_claims(
             place=claim.place,
             cells=tuple(claim.cells),
             reported=_printed_outcome(reported),
-            reproduction=_printed_outcome(reproduction) if reproduction else "",
-            ours=ours.outcome if study.scale.comparable else SMALLER.get(ours.outcome, ours.outcome),
+            reproduction=repeated,
+            ours=outcome,
             ran=numbers.ran(claim),
             probability=ours.probability,
             n_seeds=ours.n_seeds,
@@ -143,9 +149,11 @@ class _Counterpart:
 
     def __init__(self, papers: Mapping[str, Paper], names: CellNames) -> None:
         self._names = names
-        pairs = counterparts(papers).items()
-        self._instead = {names.name(other): cell for cell, other in pairs}
-        self._repeating = {cell.paper for cell, _ in pairs}
+        self._instead: dict[str, CellId] = {}
+        self._repeating: set[str] = set()
+        for cell, other in counterparts(papers).items():
+            self._instead[names.name(other)] = cell
+            self._repeating.add(cell.paper)
 
     def knows(self, claim: Claim) -> bool:
         """Return whether another study repeated a cell of a claim.
@@ -230,7 +238,9 @@ class OurNumbers:
         Such a cell is quoted from elsewhere, or is not in a table or figure.
         """
         item = self._study.papers[cell.paper].items.get(cell.item_name)
-        place = item.place_of(cell) if item else None
+        if item is None:
+            return True
+        place = item.place_of(cell)
         return place is None or place[0].quoted
 
     def absolute(self, part: Relation) -> bool:

@@ -5,7 +5,6 @@ A claim is tested on the values of one source in one setting, paired by seed.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from replicse.compile.record_study import SourceCell
 from replicse.judge.claims.claim_outcomes import ABSENT, ClaimOutcome
@@ -84,8 +83,10 @@ class RecordNumbers:
     def _tests(self, claim: Claim) -> list[_Test]:
         """Test a claim on each source and setting, the deciding test first."""
         names = self._measurements.study.names
-        cells = [names.cell(name) for name in claim.cells]
-        places = set(chain.from_iterable(self._by_cell.get(str(cell), ()) for cell in cells))
+        cells = list(map(names.cell, claim.cells))
+        places: set[tuple[str, str]] = set()
+        for cell in cells:
+            places.update(self._by_cell.get(str(cell), ()))
         tests = [self._test(claim, cells, *place) for place in places]
         return sorted(tests, key=lambda test: test.priority)
 
@@ -112,10 +113,12 @@ class _SourceValues(OurCells):
     def __init__(self, found: Mapping[CellId, SourceCell], measurements: RecordMeasurements) -> None:
         super().__init__(())
         self._found = found
-        self._cells = {}
+        self._cells, trained = {}, []
         for cell, each in found.items():
             self._cells[cell] = cell_result(each.cell, measurements.plan_cell(each.cell), measurements)
-        self._seeds_of_all = _common_seeds([each for each in found.values() if each.trained])
+            if each.trained:
+                trained.append(each)
+        self._seeds_of_all = _common_seeds(trained)
 
     def cell(self, name: CellId) -> CellResult | None:
         """Return a cell; None if the source did not measure it."""
@@ -150,9 +153,12 @@ def _common_seeds(trained: Sequence[SourceCell]) -> tuple[int | None, ...]:
 
 def _describe_source(test: _Test) -> str:
     """Return the source, the setting and the number of seeds of a test."""
-    setting = f", setting {test.setting}" if test.setting else ""
-    seeds = f", {test.outcome.n_seeds} seeds" if test.outcome.n_seeds else ""
-    return f"{test.source}{setting}{seeds}"
+    parts = [test.source]
+    if test.setting:
+        parts.append(f"setting {test.setting}")
+    if test.outcome.n_seeds:
+        parts.append(f"{test.outcome.n_seeds} seeds")
+    return ", ".join(parts)
 
 
 def _is_decided(test: _Test) -> bool:

@@ -61,8 +61,6 @@ def report(
         record: the summary of the record, for the study of the record. Its rows use different sources, so their order
             is not compared. Default: None.
     """
-    page = load_causes_page(workflow) if workflow else None
-    has_causes = page is not None and any(result.paper in page.papers for result in results)
     judged = judgements or Judgements()
     items = [judged_item(result, (others or {}).get(result.item)) for result in results]
     by_item = {item.item: item for item in items}
@@ -86,8 +84,20 @@ def report(
         seconds=seconds,
         machines=tuple(machines),
         incomplete=tuple(incomplete),
-        causes_page=page if has_causes else None,
-        causes=load_causes(workflow) if workflow and has_causes else (),
-        measured=tuple(load_measured(workflow)) if workflow and has_causes else (),
         record=record,
+        **_load_causes(workflow, results),
     )
+
+
+def _load_causes(workflow: Path | None, results: Sequence[ItemResult]) -> dict[str, Any]:
+    """Load the page of causes if the study contains a paper of this page."""
+    if workflow is None:
+        return {}
+    page = load_causes_page(workflow)
+    if not any(result.paper in page.papers for result in results):
+        return {}
+    return {
+        "causes_page": page,
+        "causes": load_causes(workflow),
+        "measured": tuple(load_measured(workflow)),
+    }

@@ -78,7 +78,8 @@ def cell_story(
         others: others' measurements of the cell. Default: no measurements.
     """
     study, ours = measurements.study, _cell_result(cell, result)
-    is_ours = not isinstance(measurements, RecordMeasurements)
+    is_record = isinstance(measurements, RecordMeasurements)
+    whose = "others" if is_record else "our runs"
     story = {
         "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(study, cell, result)],
         "scale": [result.standing],
@@ -88,14 +89,19 @@ def cell_story(
         "reproduced": list(_reproduced(ours, result.caveat)),
         "verdict": [_verdict(ours)],
         "others": list(others_lines(others)),
-        "power": power_lines(study, cell, ours) if cell.protocol == AS_DESCRIBED else [],
+        "power": [],
         "variants": list(variant_lines(study, cell, result)),
-        "claims": list(_claim_lines(cell, claims, "our runs" if is_ours else "others")),
+        "claims": list(_claim_lines(cell, claims, whose)),
         "audit": list(_finding_lines(cell, findings)),
-        "run": _runs(study, cell, ours) if is_ours else [],
+        "run": [],
         "made": _made(ours),
-        "files": _files(cell, measurements) if is_ours else [],
+        "files": [],
     }
+    if cell.protocol == AS_DESCRIBED:
+        story["power"] = power_lines(study, cell, ours)
+    if not is_record:
+        story["run"] = _runs(study, cell, ours)
+        story["files"] = _files(cell, measurements)
     return {heading: list(dict.fromkeys(lines)) for heading, lines in story.items() if lines}
 
 
@@ -129,13 +135,21 @@ def cell_facts(
     See `cell_story` for the arguments.
     """
     study, ours = measurements.study, _cell_result(cell, result)
-    trained = sorted(study.trained_runs([cell])) if _is_as_planned(cell, ours) else []
+    runs = {}
+    if _is_as_planned(cell, ours):
+        for run in sorted(study.trained_runs([cell])):
+            runs[run] = study.runs[run].canonical()
     printed = []
     for paper, reported in _printed_numbers(study, cell):
         number = reported.number.value if reported.number else None
         printed.append({"paper": paper, "number": number, **reported.model_dump(mode="json")})
-    named_claims = [claim.facts() for claim in claims if _has_name(claim.cells, cell)]
-    named_findings = [asdict(finding) for finding in findings if _has_name(finding.cells, cell)]
+    named_claims, named_findings = [], []
+    for claim in claims:
+        if _has_name(claim.cells, cell):
+            named_claims.append(claim.facts())
+    for finding in findings:
+        if _has_name(finding.cells, cell):
+            named_findings.append(asdict(finding))
     return {
         "cell": str(cell.id.described),
         "protocol": cell.protocol,
@@ -147,7 +161,7 @@ def cell_facts(
         "claims": named_claims,
         "others": others_facts(others),
         "audit": named_findings,
-        "runs": {run: study.runs[run].canonical() for run in trained},
+        "runs": runs,
         "files": _files(cell, measurements),
     }
 
@@ -169,8 +183,11 @@ def _files(cell: Cell, measurements: Measurements) -> list[str]:
     paths = measurements.paths
     if paths.kept:
         return [paths.item(cell.item.id)]
-    operands = [operand for operand in cell.operands or (cell,) if operand.encoders]
-    return [paths.evaluation(each.encoders[0], file_of(each.metric_path)) for each in operands]
+    files = []
+    for operand in cell.operands or (cell,):
+        if operand.encoders:
+            files.append(paths.evaluation(operand.encoders[0], file_of(operand.metric_path)))
+    return files
 
 
 def _has_name(cells: Sequence[str], cell: Cell) -> bool:
@@ -203,8 +220,10 @@ def _printed_numbers(study: Study, cell: Cell) -> Iterator[tuple[str, Reported]]
     if cell.reported:
         yield cell.item.paper, cell.reported
     other = counterparts(study.papers).get(cell.id.described)
-    printed = printed_in(study.papers, other) if other else None
-    if other and printed:
+    if other is None:
+        return
+    printed = printed_in(study.papers, other)
+    if printed is not None:
         yield other.paper, printed
 
 
@@ -223,9 +242,11 @@ def _sets_read(cell: Cell, measurements: Measurements) -> Iterator[str]:
     for each in cell.operands or (cell,):
         suite, name, *_ = [*each.metric_path.split("/"), ""]
         if suite == "sets" and each.encoders:
-            keys = (f"sets/{name}/{key}" for key in ("file", "n", "sha256"))
-            file, rows, digest = (measurements.at(each.encoders[0], key).value for key in keys)
+            encoder = each.encoders[0]
+            file = measurements.at(encoder, f"sets/{name}/file").value
             if file:
+                rows = measurements.at(encoder, f"sets/{name}/n").value
+                digest = measurements.at(encoder, f"sets/{name}/sha256").value
                 yield f"{name}: {file}, {rows} rows, sha256 {digest[:12]}"
 
 
@@ -245,13 +266,17 @@ def _read(cell: Cell) -> list[str]:
         parts.append(f"{over.jobs.name}{shown} over {count} jobs")
     if over and over.seeds.statistic != "mean":
         parts.append(f"{over.seeds.name} over seeds")
-    return [", ".join(parts)] if parts[0] else []
+    if not parts[0]:
+        return []
+    return [", ".join(parts)]
 
 
 def _seeds(cell: Cell, ours: CellResult) -> list[str]:
     """Return a line with value and encoder for each of the first seeds."""
+    if not ours.encoders and cell.row.quoted:
+        return ["quoted by the paper from elsewhere; not re-run"]
     if not ours.encoders:
-        return ["quoted by the paper from elsewhere; not re-run" if cell.row.quoted else ours.reason]
+        return [ours.reason]
     missing = "no value" if ours.failure else "not run"
     lines = []
     for each in ours.values[:SHOWN_SEEDS]:
@@ -272,7 +297,9 @@ def _digits(value: float, decimals: int = 4) -> str:
 
     If the decimals would show fewer than two digits, three digits are used.
     """
-    return ".3g" if 0 < abs(value) < 10 ** (1 - decimals) else f".{decimals}f"
+    if 0 < abs(value) < 10 ** (1 - decimals):
+        return ".3g"
+    return f".{decimals}f"
 
 
 def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
@@ -284,7 +311,8 @@ def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
     line = f"{ours.reproduced:{digits}}"
     if ours.delta is not None:
         line += f", {ours.delta:+{digits}} from the printed number"
-        line += f" ({caveat})" if caveat else ""
+        if caveat:
+            line += f" ({caveat})"
     yield line
     if ours.few:
         each = ", ".join(f"{value:{digits}}" for value in ours.few)
@@ -316,7 +344,9 @@ def _plain_text(value: Any) -> str:
         return ", ".join(f"{key} {_plain_text(part)}" for key, part in value.items())
     if isinstance(value, list | tuple):
         return "; ".join(map(_plain_text, value))
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)
 
 
 def _is_as_planned(cell: Cell, ours: CellResult) -> bool:
@@ -351,6 +381,7 @@ def _runs(study: Study, cell: Cell, ours: CellResult) -> list[str]:
 
 def _made(ours: CellResult) -> list[str]:
     """Return the precision and the machines of a cell."""
-    count = len(ours.machines)
-    mixed = f"numbers from {count} machines:" if count > 1 else ""
-    return [line for line in (ours.precision, mixed, *map(str, ours.machines)) if line]
+    lines = [ours.precision]
+    if len(ours.machines) > 1:
+        lines.append(f"numbers from {len(ours.machines)} machines:")
+    return list(filter(None, [*lines, *map(str, ours.machines)]))

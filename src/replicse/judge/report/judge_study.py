@@ -93,8 +93,12 @@ def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
         item: the id `paper/item`.
     """
     result = ItemResult.read(paths.item(item)).model_copy(update={"kept": paths.kept})
-    planned = set(chain.from_iterable(cell.encoders for cell in plan.cells.get(item, ())))
-    shown = set(chain.from_iterable(cell.encoders for cell in result.cells))
+    planned: set[str] = set()
+    for planned_cell in plan.cells.get(item, ()):
+        planned.update(planned_cell.encoders)
+    shown: set[str] = set()
+    for cell in result.cells:
+        shown.update(cell.encoders)
     if planned == shown:
         return result
     study = read_json(paths.record)
@@ -126,8 +130,10 @@ def results_of(
     if measurements.paths.kept:
         return [committed_item(study, measurements.paths, name) for name in names]
     results = [item_result(plan_item(study, study.items[name]), measurements, only) for name in names]
-    specifications = Specifications(study)
-    for sentence in describe_outdated({name: specifications.changes_of_item(name) for name in names}):
+    specifications, changes = Specifications(study), {}
+    for name in names:
+        changes[name] = specifications.changes_of_item(name)
+    for sentence in describe_outdated(changes):
         LOG.warning("%s", sentence)
     return results
 

@@ -95,14 +95,16 @@ def load(folder: Path | str) -> Results:
             return load(unpack_crate(folder, Path(scratch)))
     results = results_in(folder)
     report = folder.absolute().parents[1] / "reports" / folder.absolute().name / REPORT
-    readings = None
+    written = readings = None
+    if report.is_file():
+        written = Report.of(read_json(report), str(report))
     if results[0].kept == RECORD:
         readings = _readings(load_record(workflow_folder()))
     return Results(
         values=_typed(_texts(tidy_rows(results), TIDY)),
         cells=_typed(_texts(_judged_rows(results), CELLS)),
         jobs=_jobs_of(results),
-        report=Report.of(read_json(report), str(report)) if report.is_file() else None,
+        report=written,
         readings=readings,
     )
 
@@ -169,4 +171,6 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _printed_value(text: str) -> float:
     number = parse_number(text)
-    return number.value if number else math.nan
+    if number is None:
+        return math.nan
+    return number.value

@@ -21,23 +21,26 @@ def others_lines(results: Sequence[SourceResult]) -> Iterator[str]:
         results: the results of the cell by source.
     """
     for result in results:
-        first, *more = dict.fromkeys(result.links)
-        place = first + (f" and {several(len(more), 'more file')}" if more else "")
+        place, *more = dict.fromkeys(result.links)
+        if more:
+            place += f" and {several(len(more), 'more file')}"
         about = f"{result.cited}, {result.year}"
         parts = (f"{result.source}: {_measured(result)}", _judged(result), _values(result), about, place)
-        yield "; ".join(part for part in parts if part)
+        yield "; ".join(filter(None, parts))
 
 
 def others_facts(results: Sequence[SourceResult]) -> list[dict[str, Any]]:
     """Return others' measurements of a cell as dicts for JSON."""
-    return [asdict(result) for result in results]
+    return list(map(asdict, results))
 
 
 def _measured(result: SourceResult) -> str:
     """Return `75.35, sd 0.60, 5 runs`."""
     if not result.trained:
         value = _rounded(result.values[0])
-        return f"{value} with the released checkpoint" if result.released else value
+        if result.released:
+            return f"{value} with the released checkpoint"
+        return value
     if result.sd is None:
         return f"{_rounded(result.values[0])}, one run"
     return f"{result.mean:.2f}, sd {result.sd:.2f}, {result.n} runs"
@@ -58,14 +61,18 @@ def _rounded(value: str) -> str:
 
     Shorter values are unchanged.
     """
-    return value if len(value) <= LONGEST else f"{float(value):.2f}"
+    if len(value) <= LONGEST:
+        return value
+    return f"{float(value):.2f}"
 
 
 def _judged(result: SourceResult) -> str:
     """Return the verdict of a source, or the difference of the setting."""
     if not result.is_printed:
-        effect = f"; {_effect(result.effect)}" if result.effect else ""
-        return f"another setting: {result.difference}{effect}"
+        setting = f"another setting: {result.difference}"
+        if result.effect:
+            return f"{setting}; {_effect(result.effect)}"
+        return setting
     if result.low is None or result.high is None or not result.trained:
         return result.verdict
     borrowed = ", with the spread of another source" if result.borrowed else ""

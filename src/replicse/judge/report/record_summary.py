@@ -43,7 +43,10 @@ def record_summary(
         if count.measured:
             items.append(count)
     measured = {count.paper for count in items}
-    counts = [_count_paper(papers[key], papers, items) for key in papers if key in measured]
+    counts = []
+    for key, paper in papers.items():
+        if key in measured:
+            counts.append(_count_paper(paper, papers, items))
     return RecordSummary(papers=tuple(counts), items=tuple(items), sources=tuple(_sources(record)))
 
 
@@ -91,7 +94,7 @@ def _count_printed(item: Item, papers: Mapping[str, Paper]) -> int:
 
 def _sources(record: Record) -> Iterator[SourceFacts]:
     for name, source in record.sources.items():
-        readings = [reading for reading in record.readings if reading.source == name]
+        cells = [reading.cell for reading in record.readings if reading.source == name]
         yield SourceFacts(
             name=name,
             who=source.who,
@@ -102,6 +105,6 @@ def _sources(record: Record) -> Iterator[SourceFacts]:
             stack=source.stack or "",
             gpus=source.gpus or "",
             note=source.note or "",
-            values=len(readings),
-            cells=len({reading.cell for reading in readings}),
+            values=len(cells),
+            cells=len(set(cells)),
         )

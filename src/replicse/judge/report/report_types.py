@@ -105,7 +105,9 @@ class Effect(RowDifference):
     @property
     def over(self) -> str:
         """Describe the values that our mean is computed from."""
-        return f"over {self.ours.n} pairs of backbone and seed" if self.backbones else "paired by seed"
+        if self.backbones:
+            return f"over {self.ours.n} pairs of backbone and seed"
+        return "paired by seed"
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,9 @@ class Incomplete:
     @property
     def state(self) -> str:
         """Return `failed` if a job failed or a file is broken, else `not run`."""
-        return "failed" if self.failed or self.broken else "not run"
+        if self.failed or self.broken:
+            return "failed"
+        return "not run"
 
     @property
     def why(self) -> str:

@@ -69,9 +69,13 @@ def orders_kept(shapes: Sequence[ColumnShape]) -> Orders | None:
     """
     if not shapes:
         return None
-    best = [Turned(shape.item, shape.label, shape.best) for shape in shapes if shape.best is not None]
-    every_sign = chain.from_iterable(shape.signs for shape in shapes)
-    signs = [sign.agrees for sign in every_sign if sign.agrees is not None]
+    best, signs = [], []
+    for shape in shapes:
+        if shape.best is not None:
+            best.append(Turned(shape.item, shape.label, shape.best))
+        for sign in shape.signs:
+            if sign.agrees is not None:
+                signs.append(sign.agrees)
     turned = tuple(each for each in best if not each.best.kept)
     return Orders(
         signs_kept=sum(signs),
@@ -93,12 +97,15 @@ def count_tests(items: Sequence[JudgedItem]) -> Tests | None:
     Returns:
         The counts; None if no cell was tested.
     """
-    cells = chain.from_iterable(item.described.values() for item in items)
-    verdicts = [cell.verdict for cell in cells if cell.p is not None]
-    if not verdicts:
+    tested = found = 0
+    for item in items:
+        for cell in item.described.values():
+            if cell.p is not None:
+                tested += 1
+                found += cell.verdict in ("higher", "lower")
+    if not tested:
         return None
-    found = sum(verdict in ("higher", "lower") for verdict in verdicts)
-    return Tests(len(verdicts), found, FALSE)
+    return Tests(tested, found, FALSE)
 
 
 def seconds_by_part(training: Mapping[str, float], evaluations: Mapping[str, float]) -> Seconds | None:

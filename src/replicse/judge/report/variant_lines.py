@@ -34,8 +34,10 @@ def variant_lines(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]
             effect = _describe_effect(variant)
         elif failed & {cell.protocol, variant.protocol}:
             effect = "failed"
+        elif cell.encoders:
+            effect = "not run"
         else:
-            effect = "not run" if cell.encoders else "nothing to run"
+            effect = "nothing to run"
         effect += _describe_share(variant)
         yield ", ".join(filter(None, [f"{variant.protocol}: {effect}", outcome, variant.note]))
 

@@ -40,7 +40,9 @@ def rank_agreement(reported: Printed, ours: Ours) -> RankAgreement | None:
     if len(means) < 2:
         return None
     tau, p = kendalltau(list(means.values()), [reported[row] for row in means])
-    return None if math.isnan(tau) else RankAgreement(float(tau), float(p), len(means))
+    if math.isnan(tau):
+        return None
+    return RankAgreement(float(tau), float(p), len(means))
 
 
 def best_row(reported: Printed, ours: Ours, *, better: str = "higher") -> BestRow | None:

@@ -67,7 +67,9 @@ def crossed_designs(result: ItemResult) -> dict[CellId, Crossed]:
             cells.setdefault(result.id_of(cell).described, []).append(cell)
     designs = {}
     for key, lines in cells.items():
-        design: list[list[Any]] = [[each.value for each in line.values] for line in lines]
+        design: list[list[Any]] = []
+        for line in lines:
+            design.append([each.value for each in line.values])
         if all(isinstance(value, float) for value in chain.from_iterable(design)):
             designs[key] = design
     return designs

@@ -26,9 +26,11 @@ def effects_of(item: ItemResult) -> Iterator[Effect]:
         for each in row_differences(*column_values(item, column, printed=False), item.baseline):
             cell = item.id_at(each.row, column)
             crossed = crossed_difference(designs, item.baseline, cell) or []
-            backbones = len(crossed) if len(crossed) >= FEWEST_SEEDS else 0
-            ours = mean_of_crossed(crossed) if backbones else each.ours
-            p = None if ours.low is None else p_of_mean(ours, (backbones or ours.n) - 1)
+            ours, degrees, backbones = each.ours, each.ours.n - 1, 0
+            if len(crossed) >= FEWEST_SEEDS:
+                backbones = len(crossed)
+                ours, degrees = mean_of_crossed(crossed), backbones - 1
+            p = None if ours.low is None else p_of_mean(ours, degrees)
             yield Effect(
                 row=_plain_label(item.row_names[each.row]),
                 printed=each.printed,

@@ -19,17 +19,21 @@ def shapes(item: ItemResult) -> Iterator[ColumnShape]:
     labels = [column.label for column in columns]
     for column in columns:
         reported, ours = column_values(item, column)
-        rank = rank_agreement(reported, ours) if len(reported) >= FEWEST_ROWS else None
+        if len(reported) < FEWEST_ROWS:
+            continue
+        rank = rank_agreement(reported, ours)
         if rank is None:
             continue
         means = {row: _mean(ours[row]) for row in reported}
         order = partial(sorted, reverse=column.better == "higher")
         differences = row_differences(reported, ours, item.baseline)
-        is_unique = labels.count(column.label) == 1
+        label = column.label
+        if labels.count(label) > 1:
+            label = f"{label}, {column.metric}"
         yield ColumnShape(
             item=item.item,
             column=column.id,
-            label=column.label if is_unique else f"{column.label}, {column.metric}",
+            label=label,
             printed=reported,
             ours=means,
             order_printed=tuple(order(reported, key=reported.__getitem__)),
@@ -50,7 +54,10 @@ def shape_columns(item: ItemResult) -> list[ColumnHead]:
     If the item has averages, only the averages are used. Otherwise, all columns with scores are used, but only the last
     step of a trajectory. Columns of strings, differences, counts and selected hyper-parameters are skipped.
     """
-    counts = {(cell.column, cell.metric) for cell in item.cells if unit_of(cell.metric_path) == "count"}
+    counts = set()
+    for cell in item.cells:
+        if unit_of(cell.metric_path) == "count":
+            counts.add((cell.column, cell.metric))
     columns = []
     for column in item.columns:
         is_score = column.kind in ("score", "derived") and not column.chosen

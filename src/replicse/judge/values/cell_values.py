@@ -66,14 +66,15 @@ def cell_values(cell: Cell, measurements: Measurements, searched: Mapping[str, M
     if cell.column.kind == "difference":
         printed = cell.subtracted.number if cell.subtracted else None
         per_seed = [_subtract(value, printed) for value in per_seed]
-    is_search = bool(cell.column.over and cell.column.over.jobs)
+    if not (cell.column.over and cell.column.over.jobs):
+        jobs = []
     return Values(
         per_seed=tuple(per_seed),
         failure="; ".join(dict.fromkeys(failures)),
         seedless=measurements.is_seedless(cell),
         pairs=_pair_bounds(cell, measured),
         half_digit=max(each.half_digit for each in measured),
-        jobs=tuple(jobs) if is_search else (),
+        jobs=tuple(jobs),
     )
 
 
@@ -83,7 +84,9 @@ def _text(measured: Measurement) -> str | None:
 
 def _subtract(value: Value, printed: Rounded | None) -> float | None:
     """Subtract a printed number; None if one of the numbers is missing."""
-    return value - printed.value if printed and isinstance(value, float) else None
+    if printed is None or not isinstance(value, float):
+        return None
+    return value - printed.value
 
 
 def _seed_value(
@@ -174,10 +177,16 @@ def _derived_values(
     cell: Cell, formula: Expression, measurements: Measurements, searched: Mapping[str, Mapping[str, Any]]
 ) -> Values:
     """Compute a formula of other cells for each seed."""
-    operands = [cell_values(operand, measurements, searched) for operand in cell.operands]
-    failures = dict.fromkeys(operand.failure for operand in operands if operand.failure)
+    by_operand = []
+    failures: dict[str, None] = {}  # an ordered set
+    is_seedless = True
+    for operand in cell.operands:
+        values = cell_values(operand, measurements, searched)
+        by_operand.append(values.per_seed[: len(cell.seeds)])
+        is_seedless = is_seedless and values.seedless
+        if values.failure:
+            failures[values.failure] = None
     failure = "; ".join(failures)
-    by_operand = [operand.per_seed[: len(cell.seeds)] for operand in operands]
     per_seed: list[Value] = []
     for numbers in zip(*pair_by_seed(by_operand, cell.item.id), strict=True):
         if None in numbers:
@@ -188,7 +197,7 @@ def _derived_values(
         except ZeroDivisionError:
             failure = failure or f"the formula of {cell.column.id} divides by zero"
             per_seed.append(None)
-    return Values(tuple(per_seed), failure, all(operand.seedless for operand in operands))
+    return Values(tuple(per_seed), failure, is_seedless)
 
 
 def reduce_values(numbers: Sequence[float], reducer: Reducer) -> float | None:

@@ -109,10 +109,12 @@ def compare(a: Path, b: Path) -> Comparison:
         BadInput: if an item is broken, or if no cell has the same runs in both folders.
     """
     first, second = _cells(a), _cells(b)
-    common = [key for key in first if key in second]
-    pairs = {key: _shared_values(first[key], second[key]) for key in common}
+    pairs = {}
+    for key in first:
+        if key in second:
+            pairs[key] = _shared_values(first[key], second[key])
     compared = []
-    for key in common:
+    for key in pairs:
         if any(one.value is not None or two.value is not None for one, two in pairs[key]):
             compared.append(_compare_cell(key, pairs[key], first[key], second[key]))
     if not compared:
@@ -126,9 +128,9 @@ def compare(a: Path, b: Path) -> Comparison:
             different.add(one.run)
     return Comparison(
         cells=tuple(compared),
-        other_runs=tuple(cell.short for cell in common if not pairs[cell]),
-        only_a=len(first) - len(common),
-        only_b=len(second) - len(common),
+        other_runs=tuple(cell.short for cell in pairs if not pairs[cell]),
+        only_a=len(first) - len(pairs),
+        only_b=len(second) - len(pairs),
         machines_a=_machines(first),
         machines_b=_machines(second),
         packages_a=_most_frequent(first, lambda cell: cell.packages),
@@ -141,8 +143,12 @@ def compare(a: Path, b: Path) -> Comparison:
 
 
 def _runs(cells: Cells) -> set[str]:
-    values = chain.from_iterable(cell.values for cell in cells.values())
-    return {each.run for each in values if each.run}
+    runs = set()
+    for cell in cells.values():
+        for each in cell.values:
+            if each.run:
+                runs.add(each.run)
+    return runs
 
 
 def _cells(folder: Path) -> Cells:
@@ -192,8 +198,11 @@ def _compare_cell(cell: CellId, pairs: Sequence[Pair], first: CellResult, second
     complete = _complete(pairs)
     is_same = all(one.value == two.value for one, two in complete)
     is_missing = len(complete) < len(pairs)
-    ours = finite_numbers([one.value for one, _ in complete])
-    theirs = finite_numbers([two.value for _, two in complete])
+    values, other_values = [], []
+    for one, two in complete:
+        values.append(one.value)
+        other_values.append(two.value)
+    ours, theirs = finite_numbers(values), finite_numbers(other_values)
     if not complete or len(ours) < len(complete) or len(theirs) < len(complete):
         state = _state_without_numbers(is_missing, is_same)
         return Compared(
@@ -203,16 +212,20 @@ def _compare_cell(cell: CellId, pairs: Sequence[Pair], first: CellResult, second
     a, b = mean_and_spread(ours)[0], mean_and_spread(theirs)[0]
     difference, largest = mean_and_spread(differences)[0], max(map(abs, differences))
     spread, borrowed = _spread(first, second)
-    printed = first.reported.number if first.reported else None
-    rounding = (printed.half_digit if printed else HALF_DIGIT) + SLACK * max(abs(a), abs(b))
+    rounding = HALF_DIGIT
+    if first.reported and first.reported.number:
+        rounding = first.reported.number.half_digit
+    rounding += SLACK * max(abs(a), abs(b))
     if is_missing or is_same:
         state = _state_without_numbers(is_missing, is_same)
     elif largest <= rounding:
         state = "equal to rounding"
     elif spread is None:
         state = "no spread"
+    elif abs(difference) <= spread:
+        state = "within spread"
     else:
-        state = "within spread" if abs(difference) <= spread else "beyond spread"
+        state = "beyond spread"
     return Compared(
         cell=cell.short,
         metric=cell.metric,
@@ -232,7 +245,9 @@ def _state_without_numbers(is_missing: bool, is_same: bool) -> State:
     """Return the state of a cell that needs no difference."""
     if is_missing:
         return "missing"
-    return "identical" if is_same else "no spread"
+    if is_same:
+        return "identical"
+    return "no spread"
 
 
 def _spread(first: CellResult, second: CellResult) -> tuple[float | None, bool]:
@@ -243,8 +258,8 @@ def _spread(first: CellResult, second: CellResult) -> tuple[float | None, bool]:
     squares, degrees = 0.0, 0
     for side in (first, second):
         numbers = finite_numbers([each.value for each in side.values])
-        spread = mean_and_spread(numbers)[1] if numbers else None
-        if spread is not None:
+        if len(numbers) > 1:
+            spread = mean_and_spread(numbers)[1] or 0.0
             squares += (len(numbers) - 1) * spread**2
             degrees += len(numbers) - 1
     if degrees:

@@ -248,8 +248,11 @@ def _average_problems(suite: str, numbers: Any) -> Iterator[str]:
     averages = entry.averages if entry else {}
     for name, paths in averages.items():
         value = _number(numbers, name)
-        found = [_number(numbers, path) for path in paths]
-        parts = [part for part in found if part is not None]
+        parts = []
+        for path in paths:
+            part = _number(numbers, path)
+            if part is not None:
+                parts.append(part)
         if value is None or len(parts) < len(paths):
             continue
         mean = math.fsum(parts) / len(parts)
@@ -311,7 +314,7 @@ def _interval_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
 
     The correlation need not be in the middle of the interval.
     """
-    low, score, high = (_number(node, name) for name in ("low", "all", "high"))
+    low, score, high = _number(node, "low"), _number(node, "all"), _number(node, "high")
     if low is not None and score is not None and high is not None:
         slack = max(1.0, high - low)
         if not low - slack <= score <= high + slack:

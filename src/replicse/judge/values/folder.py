@@ -93,7 +93,8 @@ def committed() -> dict[str, Paths]:
     studies: dict[str, Paths] = {}
     for home in (f"{packaged('reports').parent}/", ""):
         files = sorted(Path(home, "reports", "studies").glob(f"*/{CONFIG}"))
-        studies |= {file.parent.name: Paths("", file.parent.name, home=home) for file in files}
+        for file in files:
+            studies[file.parent.name] = Paths("", file.parent.name, home=home)
     studies.pop(RECORD, None)
     return studies
 

@@ -44,10 +44,8 @@ class Machine(Checked):
 
     def fits(self, other: "Machine") -> bool:
         """Return whether all properties known for both machines are equal."""
-        known = [
-            (ours, theirs) for (_, ours), (_, theirs) in zip(self, other, strict=True) if ours and theirs
-        ]
-        return all(ours == theirs for ours, theirs in known)
+        pairs = zip(self, other, strict=True)
+        return all(not ours or not theirs or ours == theirs for (_, ours), (_, theirs) in pairs)
 
 
 def machine_of(record: Mapping[str, Any]) -> Machine:
@@ -61,12 +59,15 @@ def machine_of(record: Mapping[str, Any]) -> Machine:
     kernel = _describe_kernel(record)
     if record.get("accelerator"):
         return Machine(device=str(record["accelerator"]), torch=torch, kernel=kernel)
-    threads = record.get("threads")
+    threads = ""
+    if record.get("threads"):
+        count = record["threads"]
+        threads = f"{count} thread" if count == 1 else f"{count} threads"
     return Machine(
         processor=str(hardware.get("processor", "")),
         flags=_summarise_flags(str(hardware.get("kernel_flags", ""))),
         device=str(record.get("device", "")),
-        threads=f"{threads} thread{'' if threads == 1 else 's'}" if threads else "",
+        threads=threads,
         torch=torch,
         kernel=kernel,
     )

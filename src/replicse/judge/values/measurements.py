@@ -105,9 +105,9 @@ class Measurements:
         """
         read: dict[tuple[str, str], None] = {}  # an ordered set
         for operand in cell.operands or (cell,):
-            for encoder in operand.encoders if operand.metric_path else ():
+            for encoder in operand.encoders:
                 # Counts of datasets do not depend on the machine.
-                if encoder != "data":
+                if operand.metric_path and encoder != "data":
                     read[encoder, operand.metric_path] = None
         records, runs = [], []
         for encoder, path in read:
@@ -174,9 +174,11 @@ class Measurements:
         requested: dict[tuple[str, str], set[str]] = {}
         for cell in chain.from_iterable(self.study.cells.values()):
             for operand in cell.operands or (cell,):
-                for encoder in operand.encoders if operand.metric_path else ():
-                    key = encoder, file_of(operand.metric_path)
-                    requested.setdefault(key, set()).add(operand.metric_path)
+                if not operand.metric_path:
+                    continue
+                group = file_of(operand.metric_path)
+                for encoder in operand.encoders:
+                    requested.setdefault((encoder, group), set()).add(operand.metric_path)
         return requested
 
     def _load(self, file: str, read: Callable[[], Record]) -> Record | None:
@@ -233,5 +235,6 @@ def study_machines(study: Study, measurements: Measurements) -> Counter[Machine]
         groups = [suites[0] for suites in study.groups(encoder).values()]
         if "trajectory" in study.suites[encoder]:
             groups.append("trajectory")
-        records += [measurements.at(encoder, suite).provenance for suite in groups]
+        for suite in groups:
+            records.append(measurements.at(encoder, suite).provenance)
     return count_machines(chain.from_iterable(map(recorded_machines, records)))

@@ -34,17 +34,20 @@ def records_of(items: Iterable[ItemResult], folder: Path) -> tuple[Records, Reco
     Raises:
         BadInput: if a file is broken.
     """
-    cells = list(chain.from_iterable(item.cells for item in items))
-    encoders = sorted(set(chain.from_iterable(cell.encoders for cell in cells)))
+    encoders: set[str] = set()
+    waiting = []
+    for cell in chain.from_iterable(item.cells for item in items):
+        encoders.update(cell.encoders)
+        for each in cell.values:
+            if each.run and each.value is not None:
+                waiting.append(each.run)
     evaluations = {}
-    for encoder in encoders:
+    for encoder in sorted(encoders):
         for file in sorted((folder / "encoders" / encoder).glob("*.json")):
             evaluations[str(file)] = record_in(file)
-    waiting = []
-    for each in chain.from_iterable(cell.values for cell in cells):
-        if each.run and each.value is not None:
-            waiting.append(each.run)
-    for evaluation in evaluations.values():
+    records: Records = {}
+    for name, evaluation in evaluations.items():
+        records[name] = _as_dict(evaluation.get("provenance"))
         waiting += _runs_read(evaluation)
     runs: Records = {}
     while waiting:
@@ -52,7 +55,7 @@ def records_of(items: Iterable[ItemResult], folder: Path) -> tuple[Records, Reco
         if run not in runs:
             runs[run] = record_in(folder / "runs" / run / PROVENANCE)
             waiting += _runs_read(runs[run])
-    return runs, {file: _as_dict(evaluation.get("provenance")) for file, evaluation in evaluations.items()}
+    return runs, records
 
 
 def _runs_read(record: Mapping[str, Any]) -> list[str]:

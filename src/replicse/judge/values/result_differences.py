@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Literal
 
 from replicse.errors import BadInput
@@ -84,9 +83,12 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
     if not both:
         raise BadInput(f"no common score; A contains {a.scores_listed()}; B contains {b.scores_listed()}")
     names = [name for name in both if other_aggregation(name) not in both]
-    data = {name: _differing(a.data_of(name), b.data_of(name)) for name in names}
-    of_other_data = {name for name in names if data[name]}
-    of_other_data |= {name for name in names if not of_other_data.isdisjoint(_parts(name))}
+    data = {}
+    for name in names:
+        differing = _differing(a.data_of(name), b.data_of(name))
+        if differing:
+            data[name] = differing
+    of_other_data = {name for name in names if name in data or not data.keys().isdisjoint(_parts(name))}
     scores = {name: _compare(*both[name], name in of_other_data) for name in names}
     only_a = [name for name in _main_scores(a) if name not in both]
     only_b = [name for name in _main_scores(b) if a.score(name) is None]
@@ -94,7 +96,7 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
         a=str(a.place),
         b=str(b.place),
         scores=scores,
-        data=dict(filter(itemgetter(1), data.items())),
+        data=data,
         inputs=_differing(a.inputs, b.inputs),
         settings=_differing(a.settings, b.settings),
         only_a=only_a,
@@ -129,4 +131,6 @@ def _compare(a: float, b: float, is_other_data: bool) -> ComparedScore:
     size = abs(b - a)
     if size <= ROUNDING:
         return ComparedScore(a, b, b - a, "equal")
-    return ComparedScore(a, b, b - a, "within numerics" if size <= NUMERICS else "beyond numerics")
+    if size <= NUMERICS:
+        return ComparedScore(a, b, b - a, "within numerics")
+    return ComparedScore(a, b, b - a, "beyond numerics")

@@ -63,7 +63,9 @@ class ExternalResults:
         """Return the rows, digests and revisions of the dataset of a score."""
         facts: dict[str, str] = {}
         for path in (metric_path, SAME.get(metric_path, "")):
-            parts = path.split("/") if path in self.scores else []
+            if path not in self.scores:
+                continue
+            parts = path.split("/")
             for end in range(1, len(parts) + 1):
                 facts |= self.data.get("/".join(parts[:end]), {})
         return facts
@@ -98,9 +100,11 @@ def read_results(place: Path) -> ExternalResults:
         place = Path(f"{file}.json") if model else place
     if not place.exists():
         raise MissingData(f"{place}: no such file or folder")
-    inside = sorted(place.iterdir()) if place.is_dir() else [place.with_name(MODEL_META)]
+    if place.is_dir():
+        inside, contents = sorted(place.iterdir()), []
+    else:
+        inside, contents = [place.with_name(MODEL_META)], [_read_file(place, model)]
     files = [file for file in inside if file.is_file()]
-    contents = [] if place.is_dir() else [_read_file(place, model)]
     contents += [_read_or_name(file) for file in files if file.suffix in KINDS]
     results = _gather(place, contents)
     if results.scores:
@@ -248,4 +252,6 @@ def other_aggregation(name: str) -> str:
         The name with the joint aggregation, such as `sts/STS12/all`; an empty string for other scores.
     """
     above, _, last = name.rpartition("/")
-    return f"{above}/{AGGREGATIONS[0]}" if last in AGGREGATIONS[1:] else ""
+    if last in AGGREGATIONS[1:]:
+        return f"{above}/{AGGREGATIONS[0]}"
+    return ""

@@ -78,7 +78,8 @@ def evaluation_scores(
         best = [entry for entry in evaluations if best_metric in entry.values()]
     content = scores_at_places(flatten((best or evaluations[-1:])[0]))
     if len(evaluations) > 1:
-        _add_remark(content, f"{'the best' if best else 'the last'} of {len(evaluations)} evaluations")
+        which = "the best" if best else "the last"
+        _add_remark(content, f"{which} of {len(evaluations)} evaluations")
     return content
 
 
@@ -134,15 +135,19 @@ def _logged_values(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield position and values of each line of an evaluation in a log."""
     for match in EVALUATION.finditer(text):
         yield match.start(), {match[1]: float(match[2])}
-    data = ""
+    name = "eval_"
     for match in re.finditer(f"{ON_DATA.pattern}|{SIMILARITY.pattern}", text):
         if match[2] is None:
-            data = match[1]
+            name = _evaluation_prefix(match[1])
             continue
-        name = f"eval_{data}_" if data else "eval_"
         kind = match[2].casefold()
         values = {f"{name}pearson_{kind}": float(match[3]), f"{name}spearman_{kind}": float(match[4])}
         yield match.start(), values
+
+
+def _evaluation_prefix(data: str) -> str:
+    """Return the beginning of the metrics of a dataset: `eval_sts-dev_`."""
+    return f"eval_{data}_" if data else "eval_"
 
 
 def _dicts(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -230,10 +235,11 @@ def evaluator_scores(rows: Sequence[Sequence[str]], name: str) -> Content:
         name: the name of the file without its suffix, such as `similarity_evaluation_sts-test_results`.
     """
     data = re.sub(r"_results$", "", name.partition("evaluation")[2]).strip("_")
+    prefix = _evaluation_prefix(data)
     values: dict[str, Any] = {}
     for heading, cell in zip(rows[0][2:], rows[-1][2:], strict=False):
         metric = re.sub(r"^(\w+)_(pearson|spearman)$", r"\2_\1", heading)
-        values[f"eval_{data}_{metric}" if data else f"eval_{metric}"] = _literal(cell)
+        values[f"{prefix}{metric}"] = _literal(cell)
     content = scores_at_places(values.items())
     if len(rows) > 2:
         _add_remark(content, f"the last of {len(rows) - 1} evaluations")
@@ -247,12 +253,16 @@ def evaluator_rows(text: str) -> list[list[str]]:
     """
     if not text.startswith("epoch,steps,"):
         return []
-    rows = [row for row in csv.reader(text.splitlines()) if row]
-    return rows if len(rows) > 1 else []
+    rows = list(filter(None, csv.reader(text.splitlines())))
+    if len(rows) < 2:
+        return []
+    return rows
 
 
 def trainer_scores(document: Mapping[str, Any]) -> Content:
     """Return the scores in the state file of a trainer."""
     log = document.get("log_history")
-    entries = list(map(as_dict, log)) if isinstance(log, list) else []
+    if not isinstance(log, list):
+        log = []
+    entries = list(map(as_dict, log))
     return evaluation_scores(entries, document.get("best_metric"), document.get("best_global_step"))

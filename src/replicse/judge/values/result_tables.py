@@ -55,7 +55,9 @@ def _cells(line: str) -> list[str]:
     bare = LINE_END.sub("", line).strip("| \t")
     if SEPARATOR.search(bare):
         return SEPARATOR.split(bare)
-    return bare.split(",") if "," in bare else bare.split()
+    if "," in bare:
+        return bare.split(",")
+    return bare.split()
 
 
 def _row_scores(row: dict[str, str], mode: str) -> Iterator[tuple[str, Any]]:
@@ -73,10 +75,16 @@ def _row_scores(row: dict[str, str], mode: str) -> Iterator[tuple[str, Any]]:
         return
     is_percent = max(map(abs, numbers.values())) > 1
     for task, cell in plain.items():
-        value: Any = None if cell.casefold() in BLANK else row[task].strip()
+        value: Any = row[task].strip()
+        if cell.casefold() in BLANK:
+            value = None
         if task in numbers:
-            share = numbers[task] / 100 if is_percent else numbers[task]
-            value = (100 * share if task in TRANSFER_TASKS else share) or "0.00, not run"
+            number = numbers[task]
+            if is_percent:
+                number /= 100
+            if task in TRANSFER_TASKS:
+                number *= 100
+            value = number or "0.00, not run"
         yield f"{task}/{mode}", value
 
 
@@ -91,4 +99,6 @@ def _plain(cell: str) -> str:
 
 def _number(cell: str) -> float | None:
     match = NUMBER.fullmatch(cell)
-    return float(match["number"].replace("−", "-")) if match else None
+    if match is None:
+        return None
+    return float(match["number"].replace("−", "-"))

@@ -69,7 +69,9 @@ def _seed_values(plan: ItemPlan, cell: Cell, ours: Values) -> Iterator[SeedValue
             run = plan.run_name(encoder)
         elif behind:
             group = digest(sorted(behind))
-        of_jobs = tuple(_job_values(plan, cell.jobs[place], ours.jobs[place])) if ours.jobs else ()
+        of_jobs: tuple[JobValue, ...] = ()
+        if ours.jobs:
+            of_jobs = tuple(_job_values(plan, cell.jobs[place], ours.jobs[place]))
         yield SeedValue(
             seed=seed, value=_drop_infinite(value), encoder=encoder, run=run, group=group, jobs=of_jobs
         )
@@ -77,7 +79,9 @@ def _seed_values(plan: ItemPlan, cell: Cell, ours: Values) -> Iterator[SeedValue
 
 def _drop_infinite(value: Value) -> Value:
     """Return None for an infinite number, which JSON cannot contain."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def _job_values(
@@ -92,8 +96,10 @@ def _job_values(
 
 def _outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurements) -> dict[str, Any]:
     """Return the fields of a quotation, a sentence or a judged number."""
+    if not cell.encoders and cell.row.quoted:
+        return {"reason": "quoted: only the printed number is shown"}
     if not cell.encoders:
-        return {"reason": "quoted: only the printed number is shown" if cell.row.quoted else "nothing to run"}
+        return {"reason": "nothing to run"}
     if cell.column.kind == "text":
         return _text_outcome(cell, plan, ours, measurements)
     facts = plan.facts[cell.id]

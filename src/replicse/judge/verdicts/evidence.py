@@ -83,10 +83,12 @@ def needed_of_cell(study: Study, cell: Cell, result: CellResult | None, seeds: i
     of, share = form
     borrowed = published.degrees if published and source.startswith("published") else 0.0
     unit = smallest_gap(seeds, of=of, share=share, borrowed=borrowed)
-    fewest = None
+    smallest = fewest = None
+    if unit is not None:
+        smallest = unit * spread
     if result and result.delta is not None:
         fewest = seeds_for(result.delta / spread, of=of, share=share, borrowed=borrowed)
-    return Needed(spread, source, None if unit is None else unit * spread, fewest)
+    return Needed(spread, source, smallest, fewest)
 
 
 def detectable_differences(study: Study) -> dict[str, float]:
@@ -100,8 +102,11 @@ def detectable_differences(study: Study) -> dict[str, float]:
     Returns:
         Dict from item to the difference in points. Items without a known standard deviation are skipped.
     """
-    files = {item: Path(study.paths.item(item)) for item in study.items}
-    tabulated = {item: file for item, file in files.items() if file.is_file()}
+    tabulated = {}
+    for item in study.items:
+        file = Path(study.paths.item(item))
+        if file.is_file():
+            tabulated[item] = file
     if not tabulated and not study.measured:
         return {}
     differences = {}
@@ -159,10 +164,10 @@ def power_lines(study: Study, cell: Cell, result: CellResult) -> list[str]:
         smallest = f"{need.smallest:.1f} points"
     lines = [detects(count, smallest, spread)]
     if result.delta is not None and not explain_not_comparable(study, cell):
-        seeds = (
-            f"needs {several(need.seeds, 'seed')}" if need.seeds else "is not detected by any number of seeds"
-        )
-        lines.append(f"the difference of {result.delta:+.2f} {seeds}")
+        needs = "is not detected by any number of seeds"
+        if need.seeds:
+            needs = f"needs {several(need.seeds, 'seed')}"
+        lines.append(f"the difference of {result.delta:+.2f} {needs}")
     return lines
 
 

@@ -39,10 +39,13 @@ def record_results(
         items: the ids `paper/item`; items that are not in the record are skipped.
         only: the cells to judge. Default: all cells.
     """
-    study = measurements.study
-    known = [study.items[name] for name in items if name in study.items]
-    results = (item_result(measurements.plan_item(item), measurements, only) for item in known)
-    return [result.model_copy(update={"kept": RECORD, "baseline": ""}) for result in results]
+    known = measurements.study.items
+    results = []
+    for name in items:
+        if name in known:
+            result = item_result(measurements.plan_item(known[name]), measurements, only)
+            results.append(result.model_copy(update={"kept": RECORD, "baseline": ""}))
+    return results
 
 
 def adjusted_results(measurements: RecordMeasurements, items: Iterable[str]) -> list[ItemResult]:
@@ -71,7 +74,9 @@ def others_of(measurements: RecordMeasurements, item: str, decided: ItemResult |
             adjusted.
     """
     others: Others = {}
-    verdicts = {str(name): cell for name, cell in decided.by_id.items()} if decided else {}
+    verdicts = {}
+    if decided:
+        verdicts = {str(name): cell for name, cell in decided.by_id.items()}
     for name, found in measurements.record.sources.items():
         if found[0].cell.item.id == item:
             results = source_results(measurements, found, verdicts.get(name))
@@ -109,8 +114,11 @@ def others_by_item(workflow: Path, results: Sequence[ItemResult]) -> dict[str, O
     papers = load_papers(workflow)
     record = load_record_measurements(workflow, papers, {result.paper for result in results})
     decided = {result.item: result for result in adjusted_results(record, record.study.items)}
-    items = [result.item for result in results if result.item in decided]
-    return {item: others_of(record, item, decided[item]) for item in items}
+    others = {}
+    for result in results:
+        if result.item in decided:
+            others[result.item] = others_of(record, result.item, decided[result.item])
+    return others
 
 
 def source_results(
@@ -188,7 +196,7 @@ def setting_effect(base: SourceCell, changed: SourceCell) -> SettingEffect:
         base: the cell in the setting to compare with.
         changed: the cell in the other setting.
     """
-    ours, theirs = (_by_seed(each) for each in (changed, base))
+    ours, theirs = _by_seed(changed), _by_seed(base)
     values, base_values = list(ours.values()), list(theirs.values())
     if ours.keys() == theirs.keys() and None not in (*changed.cell.seeds, *base.cell.seeds):
         paired = paired_difference(values, [theirs[seed] for seed in ours])

@@ -195,8 +195,10 @@ class CellResult(Checked):
             comparable: whether numbers of the scale can be compared with the paper. If not, verdicts are replaced.
             quoted: whether the paper quotes the number from elsewhere. Default: False.
         """
+        if quoted and self.reported and self.reported.value.strip():
+            return QUOTED
         if quoted:
-            return QUOTED if self.reported and self.reported.value.strip() else ""
+            return ""
         verdict = ABSENT if NOT_LOCAL in self.failure else self.verdict
         if not comparable and verdict and verdict not in FACTS:
             return NOT_COMPARABLE
@@ -254,7 +256,9 @@ class ItemResult(Checked):
         """Drop the digest of the config in items of earlier versions."""
         if not isinstance(document, dict) or "config" not in document:
             return document
-        return {key: value for key, value in document.items() if key != "config"}
+        document = dict(document)
+        del document["config"]
+        return document
 
     @model_validator(mode="after")
     def _check_numbers(self) -> Self:
@@ -323,7 +327,9 @@ class ItemResult(Checked):
         labels = Counter(row.label for row in self.rows)
         names = {}
         for row in self.rows:
-            names[row.id] = row.label if labels[row.label] == 1 else f"{row.label} ({row.group})"
+            names[row.id] = row.label
+            if labels[row.label] > 1:
+                names[row.id] = f"{row.label} ({row.group})"
         return names
 
 

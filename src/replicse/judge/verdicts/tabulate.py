@@ -96,27 +96,33 @@ def own_notes(result: ItemResult) -> Iterator[str]:
     if not heads or not any(row.group == OWN for row in result.rows):
         return
     head = averages[0] if averages else heads[-1]
-    cells = {row.id: result.described.get(result.id_at(row.id, head)) for row in result.rows}
-    printed = {}
+    described, labels = result.described, result.row_names
+    printed, ours = {}, []
     for row in result.rows:
-        cell = cells[row.id]
+        cell = described.get(result.id_at(row.id, head))
         if cell is not None and row.group != OWN and cell.printed is not None:
-            printed[result.row_names[row.id]] = cell.printed
-    for row in result.rows:
-        cell = cells[row.id]
-        if cell is not None and row.group == OWN and cell.reproduced is not None and printed:
-            differences = [f"{cell.reproduced - value:+.2f} {label}" for label, value in printed.items()]
-            yield f"{row.label} minus the printed rows, {head.label}: {', '.join(differences)}."
+            printed[labels[row.id]] = cell.printed
+        if cell is not None and row.group == OWN and cell.reproduced is not None:
+            ours.append((row.label, cell.reproduced))
+    if not printed:
+        return
+    for own_label, reproduced in ours:
+        differences = [f"{reproduced - value:+.2f} {label}" for label, value in printed.items()]
+        yield f"{own_label} minus the printed rows, {head.label}: {', '.join(differences)}."
 
 
 def _column_head(item: Item, column: AnyColumn) -> ColumnHead:
     path, over = column.metric_path, column.over
-    averages = [other for other in item.columns if _is_average(other)]
-    averaged_suites = {other.metric_path.partition("/")[0] for other in averages}
+    averaged_suites = set()
+    for other in item.columns:
+        if _is_average(other):
+            averaged_suites.add(other.metric_path.partition("/")[0])
     is_average = _is_average(column)
-    step = None
+    step, chosen = None, ""
     if isinstance(column, StepScore):
         step = -1 if column.step is None else column.step
+    if over and over.jobs:
+        chosen = over.jobs.shows or ""
     return ColumnHead(
         id=column.id,
         label=column.label,
@@ -128,7 +134,7 @@ def _column_head(item: Item, column: AnyColumn) -> ColumnHead:
         task=path.partition("/")[0] in averaged_suites and not is_average and column.kind == "score",
         step=step,
         statistic=over.seeds.name if over else "mean",
-        chosen=(over.jobs.shows or "") if over and over.jobs else "",
+        chosen=chosen,
     )
 
 
