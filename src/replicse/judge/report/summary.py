@@ -69,8 +69,9 @@ def orders_kept(shapes: Sequence[ColumnShape]) -> Orders | None:
     """
     if not shapes:
         return None
-    best, signs = [], []
+    best, signs, taus = [], [], []
     for shape in shapes:
+        taus.append(shape.rank.tau)
         if shape.best is not None:
             best.append(Turned(shape.item, shape.label, shape.best))
         for sign in shape.signs:
@@ -82,7 +83,7 @@ def orders_kept(shapes: Sequence[ColumnShape]) -> Orders | None:
         signs=len(signs),
         best_kept=len(best) - len(turned),
         best=len(best),
-        tau=median(shape.rank.tau for shape in shapes),
+        tau=median(taus),
         columns=len(shapes),
         turned=turned,
     )
