@@ -61,7 +61,8 @@ def audit_plan(workflow: Path, cell: Cell | None = None, study: Config | None = 
         items, cells = {}, {}
         for name, item in audited.items.items():
             if name in related:
-                items[name], cells[name] = item, audited.cells[name]
+                items[name] = item
+                cells[name] = audited.cells[name]
         audited = replace(audited, items=items, cells=cells).frozen()
     if audited.unplanned:
         reason = next(iter(audited.unplanned.values()))

@@ -94,7 +94,8 @@ def apply_formula(formula: Expression, operands: Mapping[str, Rounded]) -> Round
     """
     values, half_digits = {}, {}
     for name, operand in operands.items():
-        values[name], half_digits[name] = operand.value, operand.half_digit
+        values[name] = operand.value
+        half_digits[name] = operand.half_digit
     result, room = formula(values), formula.rounding_error(values, half_digits)
     return Rounded(float(f"{result:.12g}"), float(f"{room:.12g}"))
 
