@@ -126,7 +126,7 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     assert main(["report", *STUDY, "--json"]) == 1
     said = capsys.readouterr()
     (item, *_) = json.loads(said.out)["incomplete"]
-    assert f"incomplete; {item['item']}: not run yet; give the same command again\n" in said.err
+    assert f"incomplete; {item['item']}: not run yet; run the same command again\n" in said.err
     assert (item["state"], item["why"]) == ("not run", "not run yet")
     fail(job, "Killed\n")
     os.utime(job.log, (1, 1))

@@ -1,1 +1,1 @@
-"""Claims, audit, adjudication and the story of one cell."""
+"""Judgement of results, from values and statistics to the report."""

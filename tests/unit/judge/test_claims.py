@@ -112,7 +112,7 @@ def test_ours_by_paired_seeds_and_at_another_scale_no_numbers(tmp_path, monkeypa
     best, bounded = (rows["compact"][name] for name in ("simcse/default-dropout-best", "repro/dropout-range"))
     assert (best.ours, best.cells_run) == ("for", "8 of 8"), "no verdict on the paper"
     assert bounded.ours == rows["compact"]["repro/dropout-differences"].ours == "not comparable"
-    assert "every part holds a printed number or a margin" in bounded.reason
+    assert "every part contains a printed number or a margin" in bounded.reason
 
 
 def test_a_contradiction_is_said_once_and_holds_for_both(tmp_path):

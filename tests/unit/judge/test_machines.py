@@ -149,6 +149,6 @@ def test_what_two_machines_made_is_marked(study, mix):
     (row,) = table_rows(result)
     assert row["reason"].endswith(f"; {mark}") and row["verdict"] == "undetermined"
     assert mark in study.why()["verdict"][0]
-    assert study.why()["made"][1:] == ["on 2 machines, so its numbers mix them:", one, two]
+    assert study.why()["made"][1:] == ["numbers from 2 machines:", one, two]
     assert remarks(judged_item(result)) == (f"Cells that are {mark}: 1 of 1.",)
     assert dict(facts(result))["mixed"] == mark

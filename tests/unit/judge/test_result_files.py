@@ -171,7 +171,7 @@ def test_a_folder_is_read_past_what_it_lacks(tmp_path):
         written(revision / f"{name}.json", document)
     written(model / "1_Pooling" / "config.json", {"pooling_mode": "mean"})
     (model / "model.safetensors").touch()
-    with pytest.raises(BadInput, match="an encoder; replicse evaluate --encoder"):
+    with pytest.raises(BadInput, match="is an encoder; evaluate it with replicse evaluate --encoder"):
         read_results(model)
     (model / "model.safetensors").unlink()
     shutil.rmtree(model / "1_Pooling")
@@ -181,17 +181,17 @@ def test_a_folder_is_read_past_what_it_lacks(tmp_path):
     passed = {name: remark for remark, names in results.remarks.items() for name in names}
     assert passed["mteb/SciFact"].startswith("skipped") and "not JSON" in passed["broken.json"]
     written(model / "abcd" / "STS12.json", mteb("STS12", 0.8))
-    with pytest.raises(BadInput, match=r"name one: .*org__a/abcd, .*org__a/e34f"):
+    with pytest.raises(BadInput, match=r"specify one: .*org__a/abcd, .*org__a/e34f"):
         read_results(model)
 
 
 def test_one_of_several_models_in_a_file_is_named(tmp_path):
     other = {**MODEL, "model_name": "org/b", "task_results": [mteb("STS12", 0.9)]}
     file = written(tmp_path / "all.json", {"model_results": [MODEL, other]})
-    with pytest.raises(BadInput, match=r"name one, as in .*all\.json:org/a: org/a, org/b"):
+    with pytest.raises(BadInput, match=r"specify one, such as .*all\.json:org/a: org/a, org/b"):
         read_results(file)
     assert read_results(Path(f"{file}:org/b")).score("mteb/STS12") == 90
-    with pytest.raises(BadInput, match="no model org/c; it has org/a, org/b"):
+    with pytest.raises(BadInput, match="no model org/c; it contains org/a, org/b"):
         read_results(Path(f"{file}:org/c"))
 
 
@@ -252,6 +252,6 @@ def test_one_table_compares_each_task_once(tmp_path, capsys, monkeypatch):
     assert scores[f"mteb/{long}/test/en-ext"]["standing"] == "beyond numerics"
     seven, one = (read_results(written(tmp_path / f"{len(each)}.json", each)) for each in (SENTEVAL, STS))
     assert list(compare_results(one, seven).scores) == [f"sts/{name}/all" for name in STS]
-    with pytest.raises(BadInput, match=r"no score is in both; A holds the scores sts/STS12/all 68\.40"):
+    with pytest.raises(BadInput, match=r"no common score; A contains the scores sts/STS12/all 68\.40"):
         compare_results(one, read_results(written(tmp_path / "c.json", mteb("SciFact", 0.1))))
     assert main(["compare", "a", "absent/b"]) == 2 and "absent/b: no such file" in capsys.readouterr().err

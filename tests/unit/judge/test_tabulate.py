@@ -66,7 +66,7 @@ def test_the_evaluation_of_another_encoder_is_refused_in_this_place(planned, key
     own = json.loads(file_of(plan).read_text())
     for other in ({**own, key: value}, {name: own[name] for name in own if name != key}):
         file_of(plan).write_text(json.dumps(other))
-        told = rf"fast\.json: {key} is .*, but the encoder in its place has .*; delete it"
+        told = rf"fast\.json: {key} is .*, but the encoder of this folder has .*; delete it"
         with pytest.raises(BadInput, match=told):
             result_of(plan)
 
@@ -103,7 +103,7 @@ def test_a_row_of_ones_own_is_told_less_the_printed_ones(tmp_path, monkeypatch):
     result = item_result(plan_item(plan, plan.item("made/table1")), Measurements(plan))
     assert result.notes[-2:] == (
         "Run here: mine. The rows of the paper are shown as it prints them.",
-        "Ours less the printed rows, a: +1.50 r.",
+        "Ours minus the printed rows, a: +1.50 r.",
     )
     assert not result.cells[-1].verdict, "without a printed number there is nothing to judge"
 
@@ -127,7 +127,7 @@ def test_a_metric_that_was_taken_out_of_an_evaluation_is_named_and_a_suite_is_st
     for suites, named in (({"sts/STS13/all": 70.0}, True), ({"transfer/MR/accuracy": 70.0}, False)):
         write_evaluation(plan, file_of(plan), suites)
         with pytest.raises(
-            BadInput, match=r"fast\.json: holds no sts/STS12/all; delete it and evaluate again"
+            BadInput, match=r"fast\.json: contains no sts/STS12/all; delete it and evaluate again"
         ):
             result_of(plan)
         some = Measurements(plan, JobStates(plan))

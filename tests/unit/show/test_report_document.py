@@ -130,7 +130,7 @@ def test_the_picture_of_a_smaller_scale_is_of_effects_or_orders_never_of_absolut
     study = example.STUDY | {"scale": "compact", "comparable": False, "judges_orders": True}
     item = example.item("dropout", "compact")
     effects = html.document(example.document(study, [example.percentages(item)]))
-    assert '<svg class="effects"' in effects and "Fixed 0.1 less 0.1" in effects
+    assert '<svg class="effects"' in effects and "Fixed 0.1 minus 0.1" in effects
     assert "points against the baseline row" in effects and '<svg class="deltas"' not in effects
     orders = html.document(example.document(study, [item]))
     assert orders.count('<svg class="slopes"') == 1 and "order of the rows, best first" in orders

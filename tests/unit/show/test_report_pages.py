@@ -44,7 +44,7 @@ def test_a_difference_to_the_baseline_row_is_paired_by_seed():
     item = example.result("made/table1", "T", [("dev", "Dev")], rows, cells, scale="compact", baseline="base")
     sheet = difference_sheet([item])
     assert sheet.rows[0] == (
-        "made/table1", "Dev", "Less less Base", "\u221211.4", "\u221210.33 [\u221211.77, \u22128.90]"
+        "made/table1", "Dev", "Less minus Base", "\u221211.4", "\u221210.33 [\u221211.77, \u22128.90]"
     )  # fmt: skip
     crossed = replace(item.effects[0], backbones=3)
     rows = difference_sheet([item.model_copy(update={"effects": (crossed,)})]).rows

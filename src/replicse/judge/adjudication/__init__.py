@@ -1,1 +1,1 @@
-"""Explain gaps between printed numbers and ours."""
+"""Explanation of gaps between printed numbers and our numbers."""

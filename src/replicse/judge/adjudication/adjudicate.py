@@ -1,8 +1,8 @@
-"""Find which difference of protocol explains a printed gap.
+"""Adjudication: which difference of protocol explains a printed gap.
 
-A gap is between two papers, or between a paper's numbers and our runs of its text. For every cell of an adjudicated
-item this gives both printed numbers, ours as the text describes it, ours under each variant and under all of the
-released code, and the share of the printed gap that each variant explains.
+A gap is between two papers, or between a paper's numbers and our runs of the text. For every cell of an adjudicated
+item, the result contains both printed numbers, our number as the text describes it, our number under each variant and
+under all of the released code, and the share of the printed gap explained by each variant.
 """
 
 import math
@@ -27,7 +27,7 @@ from replicse.spec.printed import Reported
 from replicse.spec.protocols import AS_RUN
 
 SAME_RUN = "same run"
-# A variant explains most of a gap if its share is above this.
+# A variant explains most of a gap if the share is above this.
 MOST = 0.5
 
 
@@ -42,7 +42,7 @@ def items_with_variants(study: Study) -> list[str]:
 
 
 def adjudicate(papers: Mapping[str, Paper], result: ItemResult) -> Iterator[Explained]:
-    """Yield each number of an item under each variant that is run.
+    """Yield the effect of each variant on each number of an item.
 
     Args:
         papers: all papers by key.
@@ -60,10 +60,13 @@ def adjudicate(papers: Mapping[str, Paper], result: ItemResult) -> Iterator[Expl
     for cell_id, cell in result.described.items():
         if (cell.column, cell.metric) not in numeric:
             continue
-        counterpart = pairs.get(cell_id)
-        printed = printed_in(papers, counterpart) if counterpart else None
+        counterpart, printed = pairs.get(cell_id), None
+        if counterpart is not None:
+            printed = printed_in(papers, counterpart)
+        if printed is None:
+            counterpart = None
         for variant in variants[cell_id]:
-            yield explain_gap(result, cell, variant, counterpart if printed else None, printed)
+            yield explain_gap(result, cell, variant, counterpart, printed)
 
 
 def explain_gap(
@@ -73,13 +76,13 @@ def explain_gap(
     counterpart: CellId | None,
     printed: Reported | None,
 ) -> Explained:
-    """Compute how much of the gap of one cell a variant explains.
+    """Compute how much of the gap of a cell a variant explains.
 
     Args:
         result: the result of the item.
         cell: the cell under the protocol `as-described`.
         variant: the same cell under the variant.
-        counterpart: the cell of another paper that repeats it, or that it repeats.
+        counterpart: the cell of another paper that repeats this cell or is repeated by it; None if there is none.
         printed: the number printed in `counterpart`; None if there is none.
     """
     base, changed = seed_numbers(cell), seed_numbers(variant)
@@ -97,9 +100,9 @@ def explain_gap(
             share, share_low, share_high = _share_of_gap(effect, gap, is_exact)
         explained = outcome(share_low, share_high)
     mean = low = high = None
+    by_seed: tuple[float, ...] = ()
     if effect is not None:
-        mean, low, high = effect.mean, effect.low, effect.high
-    by_seed = effect.by_seed if effect else ()
+        mean, low, high, by_seed = effect.mean, effect.low, effect.high, effect.by_seed
     return Explained(
         item=result.item,
         row=cell.row,
@@ -127,7 +130,7 @@ def explain_gap(
 
 
 def _share_of_gap(effect: Paired, gap: float, is_exact: bool) -> tuple[float, float | None, float | None]:
-    """Return the share of a gap that an effect explains, with bounds."""
+    """Compute the share of a gap that an effect explains, with bounds."""
     share = effect.mean / gap
     if is_exact:
         return share, share, share
@@ -138,13 +141,15 @@ def _share_of_gap(effect: Paired, gap: float, is_exact: bool) -> tuple[float, fl
 
 
 def outcome(low: float | None, high: float | None) -> str:
-    """Decide whether a variant explains a gap, from the interval of its share.
+    """Decide whether a variant explains a gap.
 
-    The interval is the 95% interval of the share.
+    Args:
+        low: the lower bound of the 95% interval of the share; None if it is unknown.
+        high: the upper bound.
 
     Returns:
-        `explains` if the share is above one half and may be 1; `in part` if it is above 0; `no` if it is below one
-        half and may be 0 or negative; `undetermined` otherwise, also without an interval.
+        `explains` if the share is above one half and may be 1; `in part` if it is above 0; `no` if it is below one half
+        and may be 0 or negative; `undetermined` otherwise, and if there is no interval.
     """
     if low is None or high is None:
         return "undetermined"
@@ -152,24 +157,34 @@ def outcome(low: float | None, high: float | None) -> str:
         return "explains"
     if low > 0:
         return "in part"
-    return "no" if high < MOST else "undetermined"
+    if high < MOST:
+        return "no"
+    return "undetermined"
 
 
 def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
-    """Compute how large a gap may be from seeds and rounding alone (95%).
+    """Compute how large a gap can be from seeds and rounding alone (95%).
 
-    Returns None if a spread is unknown. A printed number is one run, or the mean of as many runs as the paper states.
-    If no other paper prints the cell, the other side is our mean. The spread of a printed number is the one printed
-    with it, else the spread of our runs as described.
+    A printed number is a single run, or the mean of as many runs as the paper states. Its standard deviation is printed
+    with it, or computed from our runs as described. If no other paper prints the cell, the other side is our mean.
+
+    Args:
+        cell: the cell under the protocol `as-described`.
+        printed: the number that another paper prints for the cell; None if there is none.
+
+    Returns:
+        The noise; None if a standard deviation is unknown.
     """
     ours = finite_numbers(seed_numbers(cell))
     sd = 0.0 if cell.seedless else spread_of(ours)
-    sides = [side for side in (cell.reported, printed) if side]
-    if any(side.statistic == "sd" for side in sides):
-        return None
+    rounding = 0.0
     spreads = []
-    for side in sides:
+    for side in filter(None, (cell.reported, printed)):
+        if side.statistic == "sd":
+            return None
         spreads.append((sd if side.sd is None else side.sd, _run_count(side)))
+        if side.number:
+            rounding += side.number.half_digit
     if not printed:
         spreads.append((sd, len(ours)))
     variances = []
@@ -177,14 +192,15 @@ def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
         if spread is None:
             return None
         variances.append(spread**2 / (count or 1))
-    quantile = t_quantile(len(ours) - 1 if len(ours) > 1 else math.inf)
-    half_digits = [side.number.half_digit for side in sides if side.number]
-    return quantile * math.sqrt(sum(variances)) + sum(half_digits)
+    degrees = len(ours) - 1 if len(ours) > 1 else math.inf
+    return t_quantile(degrees) * math.sqrt(sum(variances)) + rounding
 
 
 def _run_count(reported: Reported) -> int:
-    """Return how many runs a printed number is the mean of."""
-    return (reported.seeds or 1) if reported.statistic == "mean" else 1
+    """Return the number of runs that a printed number is the mean of."""
+    if reported.statistic == "mean":
+        return reported.seeds or 1
+    return 1
 
 
 def _variants(paper: Paper) -> set[str]:
@@ -198,7 +214,7 @@ def _variants(paper: Paper) -> set[str]:
 def _printed_gap(reported: Reported | None, other: Reported | None, ours: float | None) -> float | None:
     """Return the printed gap without binary noise.
 
-    The other side is `ours` if no other paper prints a number. Returns None if the gap is not printed or within its
+    If no other paper prints a number, the other side is `ours`. Returns None if there is no gap, or if it is within the
     rounding.
     """
     if reported is None or reported.number is None:
@@ -214,7 +230,7 @@ def _printed_gap(reported: Reported | None, other: Reported | None, ours: float 
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """Return the mean of some numbers; None if one of them is missing."""
+    """Compute the mean of some numbers; None if a number is missing."""
     complete = [value for value in values if value is not None]
     if not values or len(complete) < len(values):
         return None

@@ -1,12 +1,11 @@
-"""Diagnose a number: is it unusual, and which causes may explain it?
+"""Diagnosis of a number: is it unusual, and which causes may explain it?
 
-No cause gets a probability, because given a number alone, guessing the cause is no better than chance. Stated settings
-of a run are compared with the paper's, and each difference names the causes that it can lead to.
+Causes have no probabilities, because guessing the cause from a number alone is no better than chance. Stated settings
+of a run are compared with the paper's settings, and each difference has a list of causes that it can lead to.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Literal
 
 from replicse.errors import BadInput
@@ -22,15 +21,19 @@ from replicse.registry.suites import is_percentage, range_of
 from replicse.spec.causes import Cause, Measured
 
 Standing = Literal["", "out of range", "as printed", "not as printed", "usual", "above", "below", "not known"]
-# Facts that describe an encoder or a number; they are not settings that can differ from the paper's.
+# Facts that describe an encoder or a number. They are not settings that can differ from the paper.
 DESCRIPTIONS = {"encoder-is", "model", "metric"}
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A stated setting of a run, compared with the paper's.
+    """A stated setting of a run, compared with the paper's setting.
 
-    `papers` is the paper's setting (None if it is unknown), `causes` are the causes that the setting can lead to.
+    Attributes:
+        name: the name of the fact.
+        value: the stated setting.
+        papers: the paper's setting; None if it is unknown.
+        causes: the causes that the setting can lead to.
     """
 
     name: str
@@ -40,7 +43,7 @@ class Fact:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the setting is the paper's."""
+        """Return whether the setting is the paper's setting."""
         return self.papers is not None and self.value == self.papers
 
 
@@ -49,12 +52,12 @@ class Diagnosis:
     """A diagnosed number with stated settings and possible causes.
 
     Attributes:
-        number: the number; None to diagnose stated settings alone.
+        number: the number; None to diagnose only stated settings.
         published: the published numbers and settings of the cell.
-        standing: where the number is among the published ones.
+        standing: the place of the number among the published numbers.
         facts: the stated settings.
         causes: the causes that the encoder can have.
-        excluded: why the encoder cannot have the other causes.
+        excluded: dict from other causes to the reason why the encoder cannot have them.
         measured: measured effects of causes on such a number.
         recorded: others' measurements of the cell.
     """
@@ -72,10 +75,12 @@ class Diagnosis:
     def difference(self) -> float | None:
         """Return the number minus the printed number.
 
-        Returns None if one of them is missing.
+        Returns None if a number is missing.
         """
         printed = self.published.printed
-        return None if self.number is None or printed is None else round(self.number - printed.value, 10)
+        if self.number is None or printed is None:
+            return None
+        return round(self.number - printed.value, 10)
 
     @property
     def explained(self) -> bool:
@@ -84,11 +89,12 @@ class Diagnosis:
 
     @property
     def listed(self) -> tuple[Cause, ...]:
-        """Return the causes of stated settings that are not the paper's."""
+        """Return the causes of stated settings that differ from the paper."""
         causes: dict[str, Cause] = {}
         for fact in self.facts:
             if not fact.agrees:
-                causes |= {cause.id: cause for cause in fact.causes}
+                for cause in fact.causes:
+                    causes[cause.id] = cause
         return tuple(causes.values())
 
     @property
@@ -96,20 +102,23 @@ class Diagnosis:
         """Return the causes to look for, the cheapest first.
 
         These are causes of stated settings, or all causes if no setting is stated. Evaluating the encoder is the
-        cheapest, then checking data or versions, then a training. A number out of range has the causes of its metric.
+        cheapest, then checking datasets or versions, then a training. If the number is out of range, only causes of the
+        metric are used.
         """
         names = {fact.name for fact in self.facts} - DESCRIPTIONS
         if self.standing == "out of range":
             names = {"metric"}
-        facts = [fact for fact in self.facts if fact.name in names and not fact.agrees]
-        of_facts = set(chain.from_iterable(_cause_ids(fact) for fact in facts))
+        of_facts: set[str] = set()
+        for fact in self.facts:
+            if fact.name in names and not fact.agrees:
+                of_facts.update(_cause_ids(fact.causes))
         stated = [cause for cause in self.causes if cause.id in of_facts]
         return tuple(sorted(stated or self.causes, key=_cost))
 
     def measured_of(self, cause: Cause, value: Any) -> list[Measured]:
         """Return the measured effects of a cause.
 
-        If a variant with the stated value was measured, only its effects are returned.
+        Only effects of the variant with the stated value are returned, if it was measured.
         """
         every = [each for each in self.measured if each.cause == cause.id]
         return [each for each in every if each.variant == value] or every
@@ -117,7 +126,7 @@ class Diagnosis:
     def recorded_of(self, fact: Fact) -> list[FactEffect]:
         """Return the effects of a fact that others measured.
 
-        If the stated value was measured, only its effects are returned.
+        Only effects of the stated value are returned, if it was measured.
         """
         if self.recorded is None:
             return []
@@ -141,7 +150,7 @@ class Diagnosis:
             "reruns": dict(published.reruns),
             "retrained": retrained_facts(self.recorded),
             "facts": list(map(self._plain_fact, self.facts)),
-            "listed": [cause.id for cause in self.listed],
+            "listed": _cause_ids(self.listed),
             "try": list(map(self._plain_test, self.to_try)),
             "excluded": dict(self.excluded),
         }
@@ -155,9 +164,9 @@ class Diagnosis:
             reported = []
             for thread, delta in cause.deltas:
                 reported.append({"thread": thread, "confirmed": cause.threads[thread], "effect": delta})
-            measured = [each.plain() for each in self.measured_of(cause, fact.value)]
+            measured = list(map(Measured.plain, self.measured_of(cause, fact.value)))
             causes[cause.id] = {"reported": reported, "measured": measured}
-        others = [effect_facts(each) for each in self.recorded_of(fact)]
+        others = list(map(effect_facts, self.recorded_of(fact)))
         return {
             "fact": fact.name,
             "value": fact.value,
@@ -167,8 +176,8 @@ class Diagnosis:
         }
 
 
-def _cause_ids(fact: Fact) -> list[str]:
-    return [cause.id for cause in fact.causes]
+def _cause_ids(causes: Sequence[Cause]) -> list[str]:
+    return [cause.id for cause in causes]
 
 
 def _plain_spread(spread: SeedSpread) -> dict[str, Any]:
@@ -184,10 +193,12 @@ def _plain_spread(spread: SeedSpread) -> dict[str, Any]:
 
 
 def _cost(cause: Cause) -> int:
-    """Return the rank of a cause by the cost of testing it."""
+    """Return the rank of a cause by the cost of a test."""
     if cause.checks:
         return 0
-    return 2 if cause.kinds == ("trained",) else 1
+    if cause.kinds == ("trained",):
+        return 2
+    return 1
 
 
 def diagnose(
@@ -198,20 +209,25 @@ def diagnose(
     measured: Sequence[Measured] = (),
     recorded: RecordedCell | None = None,
 ) -> Diagnosis:
-    """Diagnose a number, or stated settings alone.
+    """Diagnose a number, or only stated settings.
 
     Args:
-        number: the number; None to diagnose the settings alone.
+        number: the number; None to diagnose only the settings.
         published: the published numbers and settings of the cell.
-        stated: settings of the run by the name of a fact.
-        causes: all known causes.
-        measured: measured effects of causes.
-        recorded: others' measurements of the cell.
+        stated: dict from the name of a fact to the setting of the run.
+        causes: list of all known causes.
+        measured: list of measured effects of causes. Default: empty.
+        recorded: others' measurements of the cell. Default: None.
     """
     model = f"{published.model} {stated.get('model', '')}".lower()
     suite = published.metric_path.partition("/")[0]
-    reasons = {cause.id: cause.excluded(published.kind, published.metric_path, model) for cause in causes}
-    possible = tuple(cause for cause in causes if not reasons[cause.id])
+    possible, excluded = [], {}
+    for cause in causes:
+        reason = cause.excluded(published.kind, published.metric_path, model)
+        if reason:
+            excluded[cause.id] = reason
+        else:
+            possible.append(cause)
     facts = []
     for name, value in stated.items():
         if name not in DESCRIPTIONS:
@@ -233,24 +249,26 @@ def diagnose(
         published=published,
         standing=standing_of(number, published),
         facts=tuple(facts),
-        causes=possible,
-        excluded={name: reason for name, reason in reasons.items() if reason},
+        causes=tuple(possible),
+        excluded=excluded,
         measured=relevant,
         recorded=recorded,
     )
 
 
 def standing_of(number: float | None, published: PublishedCell) -> Standing:
-    """Return where a number is among the published ones of its cell.
+    """Return the place of a number among the published numbers of a cell.
 
-    Returns an empty string without a number.
+    Args:
+        number: the number; None gives an empty string.
+        published: the published numbers of the cell.
     """
     if number is None:
         return ""
     limits, printed = range_of(published.metric_path), published.printed
     if limits is not None and not limits.holds(number):
         return "out of range"
-    # Both numbers are rounded.
+    # Both numbers can be rounded.
     if printed is not None and round(abs(number - printed.value), 10) <= 2 * printed.half_digit:
         return "as printed"
     if printed is not None and published.kind in ("released", "untrained"):
@@ -261,13 +279,23 @@ def standing_of(number: float | None, published: PublishedCell) -> Standing:
     low, high = max(published.spreads, key=lambda spread: (spread.is_printed, spread.n)).bounds()
     if number < low:
         return "below"
-    return "above" if number > high else "usual"
+    if number > high:
+        return "above"
+    return "usual"
 
 
 def check_number(number: float, published: PublishedCell) -> None:
-    """Raise BadInput if a number is not a score x 100."""
+    """Check that a number is a score x 100.
+
+    Args:
+        number: the number.
+        published: the published numbers of the cell.
+
+    Raises:
+        BadInput: if the number is not finite, or if it is a fraction but the printed number is a percentage.
+    """
     if not ANY.holds(number):
-        raise BadInput(f"{number:g} is no score; expected {ANY}")
+        raise BadInput(f"{number:g} is not a score; expected {ANY}")
     printed = published.printed
     if is_percentage(published.metric_path) and printed and abs(number) <= 1 < abs(printed.value) / 10:
         raise BadInput(f"{number:g} is a fraction; scores are x 100 here, so write {100 * number:g}")

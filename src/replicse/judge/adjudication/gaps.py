@@ -1,4 +1,4 @@
-"""Select the adjudicated cells to show, and the best explanation."""
+"""Selection of the adjudicated cells to show, and of the best explanation."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from replicse.judge.statistics.shape import shape_columns
 from replicse.judge.verdicts.table import ItemResult
 from replicse.spec.protocols import AS_RUN
 
-# A variant that explains gaps in part is named only if no variant explains a gap.
+# A variant that explains gaps in part is used only if no variant explains a gap.
 OUTCOMES = ("explains", "in part")
 
 
@@ -32,31 +32,47 @@ def _count_cells(rows: Sequence[Explained]) -> int:
 
 
 def shown_cells(item: ItemResult, rows: Sequence[Explained]) -> list[Explained]:
-    """Return the cells to show.
+    """Select the cells to show.
 
-    Averages are shown instead of their parts, and the last step of a trajectory. Of these, only cells that another
-    paper prints too are shown, unless no cell has such a counterpart.
+    Averages are shown instead of their parts, and only the last step of a trajectory. If another paper prints some of
+    these cells, only they are shown.
+
+    Args:
+        item: the result of the item.
+        rows: list of its cells under variants.
     """
     columns = {(column.id, column.metric) for column in shape_columns(item)}
-    shown = [row for row in rows if (row.column, row.metric) in columns]
-    return [row for row in shown if row.other] or shown
+    shown, repeated = [], []
+    for row in rows:
+        if (row.column, row.metric) in columns:
+            shown.append(row)
+            if row.other:
+                repeated.append(row)
+    return repeated or shown
 
 
 def gaps_known(rows: Sequence[Explained]) -> bool | None:
-    """Return whether a printed gap is larger than its noise.
+    """Return whether a printed gap is larger than the noise.
 
     Returns None if there is no gap.
     """
     gaps = [row for row in rows if row.gap is not None]
-    return any(row.share is not None for row in gaps) if gaps else None
+    if not gaps:
+        return None
+    return any(row.share is not None for row in gaps)
 
 
 def gap_explained(rows: Sequence[Explained], items: Mapping[str, ItemResult]) -> GapExplained | None:
-    """Return the variant that explains the most gaps, with its share of them.
+    """Return the variant that explains the most gaps, and the share of them.
 
-    Returns None if no variant explains a gap.
+    Gaps within their noise have no share and are skipped.
 
-    Gaps that are not larger than their noise have no share and are ignored.
+    Args:
+        rows: list of cells under variants.
+        items: the results of the items by id.
+
+    Returns:
+        The variant; None if no variant explains a gap.
     """
     with_gap = [row for row in rows if row.gap is not None]
     shown: list[Explained] = []
@@ -70,7 +86,7 @@ def gap_explained(rows: Sequence[Explained], items: Mapping[str, ItemResult]) ->
             explained.setdefault((row.item, row.protocol), []).append(row)
     if not explained:
         return None
-    # If two variants explain as many gaps, the one that changes less is selected.
+    # If two variants explain the same number of gaps, use the variant with fewer changes.
     best = max(explained, key=lambda key: (len(explained[key]), key[1] != AS_RUN))
     labels = {row.id: row.label for row in items[best[0]].rows}
     names = tuple(dict.fromkeys(labels[row.row] for row in explained[best]))
@@ -81,6 +97,12 @@ def pooled_share(rows: Sequence[Explained]) -> tuple[float | None, float | None,
     """Compute the share of several gaps together, with bounds.
 
     The share is the sum of effects divided by the sum of gaps, by seed.
+
+    Args:
+        rows: list of cells under the same variant.
+
+    Returns:
+        The share with the lower and upper bound at 95%.
     """
     if len(rows) == 1:
         return rows[0].share, rows[0].share_low, rows[0].share_high
@@ -88,11 +110,13 @@ def pooled_share(rows: Sequence[Explained]) -> tuple[float | None, float | None,
     total = math.fsum(map(abs, gaps))
     by_seed: list[Sequence[float]] = [row.by_seed for row in rows]
     if len(set(map(len, by_seed))) > 1:
-        # A seed failed in one of them, so seeds cannot be paired.
+        # A seed failed in one of the rows, so seeds cannot be paired.
         by_seed = [[row.effect or 0.0] for row in rows]
     shares = []
     for effects in zip(*by_seed, strict=True):
-        towards = [math.copysign(effect, effect * gap) for effect, gap in zip(effects, gaps, strict=True)]
+        towards = []
+        for effect, gap in zip(effects, gaps, strict=True):
+            towards.append(math.copysign(effect, effect * gap))
         shares.append(math.fsum(towards) / total)
     pooled = interval_of_mean(tuple(shares))
     return pooled.mean, pooled.low, pooled.high

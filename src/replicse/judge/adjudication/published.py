@@ -1,4 +1,4 @@
-"""Collect the published numbers, seeds and settings of a cell."""
+"""Published numbers, seeds and settings of a cell."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -30,8 +30,9 @@ class SeedSpread:
     """A sample of values of a cell: name, mean, standard deviation and size.
 
     Attributes:
-        error: the standard error of the mean; default: sd / sqrt(n). If a value is itself a mean, `sd` is smaller.
-        is_printed: the values were measured in the printed setting.
+        error: the standard error of the mean. For means of several values, `sd` is smaller and the error is unchanged.
+            Default: sd / sqrt(n).
+        is_printed: whether the values were measured in the printed setting. Default: False.
     """
 
     name: str
@@ -46,15 +47,18 @@ class SeedSpread:
         object.__setattr__(self, "error", self.error or self.sd / math.sqrt(self.n))
 
     def of_means(self, count: int, shared: float = 0.0) -> "SeedSpread":
-        """Return the spread of means of `count` values.
+        """Compute the standard deviation of means of several values.
 
-        `shared` is a part of the sd that is equal for all of them.
+        Args:
+            count: the number of values of each mean.
+            shared: a part of the standard deviation that is equal for all of these values, so it does not average out.
+                Default: 0.
         """
         sd = math.sqrt(shared**2 + (self.sd**2 - shared**2) / count)
         return replace(self, sd=sd)
 
     def bounds(self) -> tuple[float, float]:
-        """Compute the 95% prediction interval for one more value, by Student's t."""
+        """Compute the 95% prediction interval for another value (Student's t)."""
         half = t_quantile(self.n - 1) * math.hypot(self.sd, self.error)
         return self.mean - half, self.mean + half
 
@@ -66,11 +70,14 @@ class PublishedCell:
     Attributes:
         name: the id of the cell.
         words: the name of the cell in words.
+        metric_path: the path of the metric; an empty string if the cell is not in a table or figure.
+        reported: the printed number; None if no number is printed.
         kind: whether the encoder is trained, released or untrained.
-        settings: the paper's settings by the name of a fact.
-        seeds: spreads over seeds.
-        reruns: single runs of others, by source.
-        averaged: how many seeds the number to compare is a mean of.
+        model: the names of paper and row, which may contain the name of the model.
+        settings: dict from the name of a fact to the paper's setting.
+        seeds: standard deviations over seeds.
+        reruns: dict from source to a single run by others.
+        averaged: the number of seeds that the number to compare is a mean of. Default: 1.
     """
 
     name: str
@@ -86,7 +93,7 @@ class PublishedCell:
 
     @property
     def printed(self) -> Rounded | None:
-        """Return the printed number with its rounding.
+        """Return the parsed printed number.
 
         Returns None if no number is printed.
         """
@@ -94,27 +101,32 @@ class PublishedCell:
 
     @property
     def between_labs(self) -> SeedSpread | None:
-        """Return the spread of the reruns.
+        """Return the standard deviation of the reruns.
 
-        Returns None for fewer than three, or if all are equal.
+        Returns None for fewer than three reruns, or if all are equal.
         """
         values = tuple(self.reruns.values())
         if len(values) < FEWEST_SEEDS:
             return None
         mean, sd = mean_and_spread(values)
-        return SeedSpread(f"{len(values)} reruns by others", mean, sd, len(values)) if sd else None
+        if not sd:
+            return None
+        return SeedSpread(f"{len(values)} reruns by others", mean, sd, len(values))
 
     @property
     def spreads(self) -> tuple[SeedSpread, ...]:
-        """Return the known spreads of seeds and between labs.
+        """Return the known standard deviations of seeds and between labs.
 
-        They are for a mean of `averaged` seeds. An encoder that is not trained has no spread. Differences between labs
-        beyond the spread of seeds do not average out; if the spread of seeds is unknown, no part of them does.
+        They are for a mean of `averaged` seeds. An encoder that is not trained has no standard deviation. Differences
+        between labs do not average out, except for the part that is due to seeds; if this part is unknown, nothing
+        averages out.
         """
         if self.kind in ("released", "untrained"):
             return ()
-        seeds = max((spread.sd for spread in self.seeds), default=0.0)
-        means = [spread.of_means(self.averaged) for spread in self.seeds]
+        seeds, means = 0.0, []
+        for spread in self.seeds:
+            seeds = max(seeds, spread.sd)
+            means.append(spread.of_means(self.averaged))
         labs = self.between_labs
         if labs:
             means.append(labs.of_means(self.averaged, math.sqrt(max(0.0, labs.sd**2 - seeds**2))))
@@ -126,10 +138,10 @@ def published_cell(papers: Mapping[str, Paper], name: str) -> PublishedCell:
 
     Args:
         papers: all papers by key.
-        name: the cell, `paper/item/row/column`.
+        name: the id `paper/item/row/column`.
 
     Raises:
-        BadInput: if the cell does not exist; the message names the nearest one.
+        BadInput: if the cell does not exist; the message contains the nearest name.
     """
     names = CellNames(papers)
     paper, _, rest = name.partition("/")
@@ -152,14 +164,19 @@ def published_cell(papers: Mapping[str, Paper], name: str) -> PublishedCell:
 
 def _explain_missing(papers: Mapping[str, Paper], paper: str) -> str:
     if paper not in papers:
-        return f'no paper is "{paper}"{nearest(paper, papers)}'
+        return f'unknown paper "{paper}"{nearest(paper, papers)}'
     return f"a cell is paper/item/row/column; {paper} has {', '.join(papers[paper].items)}"
 
 
 def encoder_request(item: Item, row: Row, column: AnyColumn) -> PlannedRequest:
-    """Return the request of a cell for its encoder.
+    """Return the request of a cell for an encoder.
 
-    A recipe is named with its paper.
+    The name of a recipe contains the paper.
+
+    Args:
+        item: the item.
+        row: the row of the cell.
+        column: the column of the cell.
     """
     request = merge_cell_request(item, column, [row.encoder], row)
     if request.use and "/" not in request.use:
@@ -170,10 +187,17 @@ def encoder_request(item: Item, row: Row, column: AnyColumn) -> PlannedRequest:
 def published_runs(
     papers: Mapping[str, Paper], cell: CellId
 ) -> tuple[tuple[SeedSpread, ...], dict[str, float]]:
-    """Return the spreads and reruns that other papers print for a recipe.
+    """Return the standard deviations and reruns that other papers print.
 
-    The recipe is the one of a cell; single reruns are by source. If a paper prints the single runs, its mean and spread
-    of the same runs are left out.
+    Only cells with the same recipe and metric are used. If a paper prints single runs, its mean and standard deviation
+    of the same runs are skipped.
+
+    Args:
+        papers: all papers by key.
+        cell: the cell.
+
+    Returns:
+        The standard deviations over seeds, and a dict from source to a single run.
     """
     item = papers[cell.paper].items[cell.item_name]
     place = item.place_of(cell)
@@ -191,26 +215,31 @@ def published_runs(
             spreads.append((paper, SeedSpread(f"{count} runs of {cited}", number.value, printed.sd, count)))
         elif printed.statistic == "single":
             source = printed.source.partition(";")[0]
-            is_thread = "/issues/" in source
-            # A paper may print a number in several tables: count it once. Threads are different people.
-            once = (paper, source if is_thread else "", number.value)
-            reruns.setdefault(once, source if is_thread else f"{cited}, {source}")
+            if "/issues/" in source:
+                # Threads are from different people.
+                reruns.setdefault((paper, source, number.value), source)
+            else:
+                # Count a number once if a paper prints it in several tables.
+                reruns.setdefault((paper, "", number.value), f"{cited}, {source}")
     with_reruns = {paper for paper, *_ in reruns}
     return tuple(spread for paper, spread in spreads if paper not in with_reruns), _number_sources(reruns)
 
 
 def _number_sources(reruns: Mapping[tuple[str, str, float], str]) -> dict[str, float]:
-    """Return reruns by source; a second value of a source gets a number."""
+    """Return reruns by source; the second value of a source gets a number."""
     named: dict[str, float] = {}
     for (_, _, value), source in reruns.items():
-        named[source if source not in named else f"{source} ({len(named) + 1})"] = value
+        name = source
+        if source in named:
+            name = f"{source} ({len(named) + 1})"
+        named[name] = value
     return named
 
 
 def _same_recipe(
     papers: Mapping[str, Paper], wanted: PlannedRequest, path: str
 ) -> Iterator[tuple[str, Reported]]:
-    """Yield paper and printed number of cells with one recipe and metric."""
+    """Yield paper and printed number of cells with the same recipe and metric."""
     if not (wanted.use or wanted.backbone or wanted.vectors):
         return
     for item in chain.from_iterable(paper.items.values() for paper in papers.values()):
@@ -232,7 +261,7 @@ def _settings(
 ) -> tuple[Kind | None, dict[str, Any]]:
     """Return the kind of encoder of a cell, and the paper's settings.
 
-    Settings are by the name of a fact.
+    The keys of the settings are names of facts.
     """
     settings = _evaluation_settings(path)
     if request.pooling:
@@ -281,4 +310,6 @@ def _evaluation_settings(path: str) -> dict[str, Any]:
 def _untrained_kind(request: PlannedRequest) -> Kind | None:
     if request.backbone or request.vectors:
         return "untrained"
-    return "released" if request.released else None
+    if request.released:
+        return "released"
+    return None

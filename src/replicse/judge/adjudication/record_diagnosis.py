@@ -1,6 +1,6 @@
-"""Use the record for a diagnosis of a cell.
+"""The record of a cell, for a diagnosis.
 
-The record gives others' values of the cell, and the effect of a fact within one source.
+The record contains others' values of the cell, and the effect of a fact within a source.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,9 +33,14 @@ class Retrained:
 
 @dataclass(frozen=True)
 class FactEffect:
-    """The effect of a fact in one source.
+    """The effect of a fact in a source.
 
-    `facts` contains its name, or several names that change together; `value` contains their other values.
+    Attributes:
+        cell: the name of the cell.
+        source: the source.
+        facts: the name of the fact, or several names that change together.
+        value: dict from these names to their other values.
+        effect: the effect.
     """
 
     cell: str
@@ -56,7 +61,10 @@ class FactEffect:
 class RecordedCell:
     """The record of a cell: reruns and effects of facts.
 
-    `printed` are reruns in the printed setting, `every` are all of them.
+    Attributes:
+        printed: reruns in the printed setting; None if there are none.
+        every: all reruns; None if there are none.
+        effects: the effects of facts. Default: empty.
     """
 
     printed: Retrained | None
@@ -65,9 +73,13 @@ class RecordedCell:
 
 
 def recorded_cell(measurements: RecordMeasurements, published: PublishedCell) -> RecordedCell:
-    """Return the record of a cell.
+    """Collect the record of a cell.
 
-    Effects in the cell itself are before effects in other cells of its metric.
+    Effects in the cell are before effects in other cells with the same metric.
+
+    Args:
+        measurements: the measurements of the record.
+        published: the published numbers of the cell.
     """
     found = _trained(measurements, published)
     alike = {}
@@ -85,10 +97,14 @@ def recorded_cell(measurements: RecordMeasurements, published: PublishedCell) ->
 
 
 def add_record(published: PublishedCell, measurements: RecordMeasurements) -> PublishedCell:
-    """Add the spreads and single reruns of the record to a cell.
+    """Add the standard deviations and single reruns of the record to a cell.
 
-    Spreads come from sources with at least three runs in the printed setting, or with its hyper-parameters in other
-    code; single reruns come from the printed setting.
+    Standard deviations come from sources with at least three runs in the printed setting, or with its hyper-parameters
+    in other code. Single reruns come from the printed setting.
+
+    Args:
+        published: the published numbers of the cell.
+        measurements: the measurements of the record.
     """
     spreads: list[SeedSpread] = []
     reruns: dict[str, float] = {}
@@ -106,10 +122,16 @@ def add_record(published: PublishedCell, measurements: RecordMeasurements) -> Pu
 
 
 def fact_effects(cell: str, found: Sequence[SourceCell]) -> Iterator[tuple[tuple[str, ...], FactEffect]]:
-    """Yield the effect of each fact between two settings of one source.
+    """Yield the effect of each fact between two settings of a source.
 
-    The encoders of both settings are yielded with it. One of the settings has the printed value of the fact; all other
-    facts are equal.
+    One of the settings has the printed value of the fact. All other facts are equal.
+
+    Args:
+        cell: the name of the cell.
+        found: the cell in each source and setting.
+
+    Yields:
+        The encoders of both settings, and the effect.
     """
     for base, changed in permutations(found, 2):
         if base.source_name != changed.source_name:
@@ -144,7 +166,7 @@ def _trained(measurements: RecordMeasurements, published: PublishedCell) -> list
 
 
 def _is_of(name: str, published: PublishedCell) -> bool:
-    """Return whether a full id is a published cell, perhaps without metric."""
+    """Return whether a full id is a published cell, possibly without metric."""
     return name == published.name or name.rpartition("/")[0] == published.name
 
 
@@ -167,5 +189,9 @@ def retrained_facts(recorded: RecordedCell | None) -> dict[str, Any]:
 
     The keys are `printed` and `any`, for the printed setting and any setting.
     """
-    kinds = {"printed": recorded.printed, "any": recorded.every} if recorded else {}
-    return {name: asdict(found) for name, found in kinds.items() if found}
+    facts = {}
+    if recorded and recorded.printed:
+        facts["printed"] = asdict(recorded.printed)
+    if recorded and recorded.every:
+        facts["any"] = asdict(recorded.every)
+    return facts

@@ -1,1 +1,1 @@
-"""Audit the arithmetic of printed numbers."""
+"""Audit of the arithmetic of printed numbers."""

@@ -1,7 +1,7 @@
-"""Audit the arithmetic of printed numbers with general rules.
+"""Audit of the arithmetic of printed numbers with general rules.
 
 A printed number represents all numbers that round to it. Sums are exact fractions, and half a unit of the last digit
-gives what rounding can explain. The sizes of datasets are in `workflow/datasets.yaml`.
+limits the effect of rounding. `workflow/datasets.yaml` contains the dataset sizes.
 """
 
 import logging
@@ -38,15 +38,15 @@ LOG = logging.getLogger(__name__)
 def audit_plan(workflow: Path, cell: Cell | None = None, study: Config | None = None) -> Study:
     """Compile the study of all papers at their own scale.
 
-    At this scale, only equal encoders have the same id. All runs have one precision, because a paper that trains in
-    another precision still prints numbers of the same recipe. Items that cannot be compiled are left out and named in a
-    warning.
+    At this scale, encoders have the same id only if they are equal. All runs use the same precision, because a paper
+    can print numbers of the same recipe that were trained in another precision. Items that cannot be compiled are
+    skipped, and a warning names them.
 
     Args:
         workflow: the folder of papers and scales.
-        cell: include only the items that a finding on this cell can involve.
-        study: the config of a study; its plug-ins and sets are used, and its corpora unless the papers' scale has one
-            with the same name.
+        cell: if it is given, only items that a finding on this cell can involve are included. Default: all items.
+        study: the config of a study. Its plug-ins and sets are used, and its corpora unless the papers' scale contains
+            a corpus with the same name. Default: None.
     """
     config = checked_config(
         {"scale": papers_scale(workflow), "papers": "all", "seeds": [0], "precision": "fp32"}, "audit"
@@ -58,8 +58,11 @@ def audit_plan(workflow: Path, cell: Cell | None = None, study: Config | None = 
     audited = load_or_compile(config, workflow, "audit", as_far_as_possible=True)
     if cell:
         related = _related_items(audited.papers, cell, load_datasets(workflow))
-        items = {name: item for name, item in audited.items.items() if name in related}
-        cells = {name: audited.cells[name] for name in items}
+        items, cells = {}, {}
+        for name, item in audited.items.items():
+            if name in related:
+                items[name] = item
+                cells[name] = audited.cells[name]
         audited = replace(audited, items=items, cells=cells).frozen()
     if audited.unplanned:
         reason = next(iter(audited.unplanned.values()))
@@ -73,16 +76,19 @@ def list_unplanned(study: Study) -> Iterator[Finding]:
     These items are not audited.
     """
     for key, paper in study.papers.items():
-        items = [item for item in paper.items.values() if item.id in study.unplanned]
+        places, items = [], []
+        for item in paper.items.values():
+            if item.id in study.unplanned:
+                places.append(item.place.partition(",")[0])
+                items.append(item.id)
         if items:
-            places = [item.place.partition(",")[0] for item in items]
             yield Finding(
                 paper=key,
                 rule=NOT_AUDITED,
                 place=", ".join(places),
-                cells=tuple(item.id for item in items),
+                cells=tuple(items),
                 printed="",
-                follows=f"not planned at scale {study.scale.name}: {study.unplanned[items[0].id]}",
+                follows=f"not planned at scale {study.scale.name}: {study.unplanned[items[0]]}",
                 certainty="",
             )
 
@@ -90,8 +96,8 @@ def list_unplanned(study: Study) -> Iterator[Finding]:
 def _related_items(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> set[str]:
     """Return the items with numbers that depend on a cell.
 
-    These are the item of the cell, items that print differences to it, and items with the same metric. An average and
-    its parts count as the same metric.
+    These are the item of the cell, items that print differences to the cell, and items with the same metric. An average
+    and its parts count as the same metric.
     """
     related_items = {cell.item.id}
     for difference, minuend, subtrahend in differences(papers):
@@ -109,11 +115,11 @@ def _related_items(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) 
 def audit(study: Study, sentences: Sequence[Claim] | None = None) -> list[Finding]:
     """Return all findings on the items of a study, in the order of papers.
 
-    Within a paper, findings on its own numbers are before findings on quoted ones, and certain ones before others.
+    Within a paper, findings on quoted numbers are last, and certain findings are before other findings.
 
     Args:
         study: the study.
-        sentences: the claims to audit, with resolved names; default: all claims of the papers.
+        sentences: list of claims to audit, with resolved names. Default: all claims of the papers.
     """
     datasets = load_datasets(study.workflow)
     names = CellNames(study.papers, chosen=True)
@@ -137,7 +143,13 @@ def audit(study: Study, sentences: Sequence[Claim] | None = None) -> list[Findin
 def findings_on(findings: Sequence[Finding], name: str, study: Study) -> list[Finding]:
     """Return the findings on a paper or an item `paper/item`.
 
-    Raises BadInput with the nearest name if it is unknown.
+    Args:
+        findings: list of findings.
+        name: the key of the paper, or the id of the item.
+        study: the audited study.
+
+    Raises:
+        BadInput: if the name is unknown; the message contains the nearest name.
     """
     names = [*study.papers, *study.items, *study.unplanned]
     check_known(name, names, f'no paper or item "{name}"')
@@ -145,7 +157,12 @@ def findings_on(findings: Sequence[Finding], name: str, study: Study) -> list[Fi
 
 
 def findings_on_items(findings: Iterable[Finding], items: Collection[str]) -> list[Finding]:
-    """Return the findings on some items and on the text of their papers."""
+    """Return the findings on some items and on the text of their papers.
+
+    Args:
+        findings: the findings.
+        items: the ids `paper/item`.
+    """
     every = list(findings)
     papers = {item.partition("/")[0] for item in items}
     on_items = _findings_naming(every, [*items, *(f"{paper}/{TEXT_ITEM}" for paper in papers)])
@@ -190,7 +207,7 @@ def _name_places(reason: str, papers: Mapping[str, Paper]) -> str:
     """Replace ids of items by their places in the paper, such as "Table 5"."""
     for item in chain.from_iterable(paper.items.values() for paper in papers.values()):
         if item.id in reason:
-            # re.sub would read a backslash in the place as a group reference.
+            # Escape backslashes, because re.sub uses them for group references.
             place = item.place.partition(",")[0].replace("\\", r"\\")
             reason = re.sub(rf"{re.escape(item.id)}\b", place, reason)
     return reason

@@ -1,4 +1,4 @@
-"""Audit the numbers in tables and figures."""
+"""Audit of the numbers in tables and figures."""
 
 import itertools
 import math
@@ -32,8 +32,8 @@ def averages(study: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed averages that are not the mean of printed parts.
 
     The parts are in the same row, or printed elsewhere for the same encoder. The papers' code averages two-decimal
-    scores (methods 2.2), so the mean of the printed parts is exact. If an average is of unrounded scores, or its parts
-    are printed with fewer decimals, rounding of the parts can explain a difference.
+    scores (methods 2.2), so the mean of the printed parts is exact. If an average is computed from unrounded scores, or
+    if the parts are printed with fewer decimals, rounding of the parts can explain a difference.
     """
     of_encoders = defaultdict(list)
     for printed in measured_cells(study):
@@ -57,7 +57,7 @@ def averages(study: Study, datasets: Datasets) -> Iterator[Finding]:
 def _parts_in_row(
     printed: PrintedCell, average: TaskAverage, cells: Sequence[PrintedCell]
 ) -> list[PrintedCell]:
-    """Return the parts of an average that are printed in its row."""
+    """Return the parts of an average printed in the same row."""
     parts = []
     for other in cells:
         is_in_row = other.cell.row.id == printed.cell.row.id and other.statistic == printed.statistic
@@ -69,7 +69,7 @@ def _parts_in_row(
 def _parts_elsewhere(
     printed: PrintedCell, average: TaskAverage, cells: Sequence[PrintedCell]
 ) -> list[PrintedCell]:
-    """Return the parts of an average that are printed in other tables."""
+    """Return the parts of an average printed in other tables."""
     parts = {}
     for other in cells:
         is_part = other.cell.metric_path in average.paths and other.statistic == printed.statistic
@@ -94,25 +94,25 @@ def printed_differences(study: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed differences that are not minuend minus subtrahend."""
     cells: dict[CellId, Cell] = {}
     for item in study.items:
-        cells |= {cell.id: cell for cell in study.described(item)}
+        for described in study.described(item):
+            cells[described.id] = described
     for difference, minuend_key, other in differences(study.papers):
         if difference not in cells or minuend_key not in cells:
             continue
         cell, minuend = printed_cell(cells[difference]), printed_cell(cells[minuend_key])
         subtracted = cells[difference].subtracted
-        subtrahend = subtracted.number if subtracted else None
-        if cell is None or minuend is None or subtracted is None or subtrahend is None:
+        if cell is None or minuend is None or subtracted is None or subtracted.number is None:
             continue
-        expected = minuend.number.exact - subtrahend.exact
+        expected = minuend.number.exact - subtracted.number.exact
         gap = abs(cell.number.exact - expected) - cell.number.half
         if gap > 0:
             sign = "+" if expected > 0 else ""
-            # The other paper's number was only known as printed, so its rounding explains nothing.
+            # The paper knew the other paper's number only as printed, so rounding of it explains nothing.
             yield finding(
                 study,
                 "difference",
                 [cell, minuend],
-                f"{sign}{cell.number.text(expected)}, which is {minuend.reported.value} less {subtracted.value}",
+                f"{sign}{cell.number.text(expected)}, which is {minuend.reported.value} minus {subtracted.value}",
                 CERTAIN if gap > minuend.number.half else UNROUNDED,
                 further=(other,),
             )
@@ -121,8 +121,8 @@ def printed_differences(study: Study, datasets: Datasets) -> Iterator[Finding]:
 def derived_numbers(study: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed numbers that differ from the formula of their column.
 
-    If the formula was applied to unrounded numbers, or to numbers with fewer decimals than its result, their rounding
-    can explain a difference.
+    If the formula was applied to unrounded numbers, or to numbers with fewer decimals than the result, rounding can
+    explain a difference.
     """
     for item in study.items:
         cells = list(measured_cells(study, item))
@@ -174,9 +174,10 @@ def _check_formula(
 
 
 def equal_cells(study: Study, datasets: Datasets) -> Iterator[Finding]:
-    """Yield numbers of one encoder and metric that a paper prints differently.
+    """Yield numbers that a paper prints differently for the same encoder.
 
-    A number quoted from elsewhere may differ from the paper's own measurement, but not from the same quotation.
+    The metric is the same too. A number that is quoted from elsewhere can differ from the paper's own measurement, but
+    not from the same quotation.
     """
     groups: dict[tuple[Any, ...], list[PrintedCell]] = {}
     for printed in measured_cells(study):
@@ -196,7 +197,7 @@ def equal_cells(study: Study, datasets: Datasets) -> Iterator[Finding]:
             study,
             "equal",
             group,
-            "one number: the same encoder, read alike",
+            "one number: the same encoder and metric",
             CERTAIN if is_certain else "unless one number was rounded in two ways",
             printed=", ".join(f"{each.reported.value} ({each.place})" for each in group),
             against=(),
@@ -213,41 +214,47 @@ def percentages(study: Study, datasets: Datasets) -> Iterator[Finding]:
             continue
         items, what = readings[0].items, readings[0].what
         below = math.floor(number.exact * items / 100)
-        shares = [number.text(Fraction(100 * count, items)) for count in (below, below + 1)]
+        low = number.text(Fraction(100 * below, items))
+        high = number.text(Fraction(100 * (below + 1), items))
         others = [f"{other.items} {other.what}" for other in readings[1:] if number.share_of(other.items)]
+        note = ""
+        if others:
+            note = f"possible for {' or '.join(others)}"
         yield finding(
             study,
             "percentage",
             [printed],
-            f"{shares[0]} or {shares[1]}, which are {below} and {below + 1} of {items} {what}",
+            f"{low} or {high}, which are {below} and {below + 1} of {items} {what}",
             _possible_reason(number, items),
-            note=f"possible for {' or '.join(others)}" if others else "",
+            note=note,
         )
 
 
 def _possible_reason(number: Rounded, items: int) -> str:
-    """Return what would make an impossible percentage possible.
+    """Return why an impossible percentage could be correct.
 
     Reasons are an added zero, truncation, or several runs.
     """
     shorter = Rounded(number.value, float(10 * number.half))
     if number.exact % (2 * shorter.half) == 0 and shorter.share_of(items):
-        return f"unless {shorter.text(number.exact)} was printed with a zero after it"
+        return f"unless {shorter.text(number.exact)} was printed with an extra zero"
     truncated = Rounded(float(number.exact + number.half), number.half_digit)
     if truncated.share_of(items):
-        return "unless cut off instead of rounded"
+        return "unless truncated instead of rounded"
     runs = next(runs for runs in itertools.count(2) if number.share_of(items * runs))
     return f"unless it is the average of {runs} or more runs"
 
 
 def sizes(study: Study, datasets: Datasets) -> Iterator[Finding]:
-    """Yield printed dataset sizes that differ from the data."""
+    """Yield printed dataset sizes that differ from the dataset."""
     for printed in measured_cells(study):
         number, parts = printed.number, datasets.parts(printed.cell.metric_path)
         counted = sum(parts.values())
         if parts and abs(number.exact - counted) > number.half:
             alike = [name for name, size in parts.items() if name and size == number.exact]
-            note = f"the size of {' or '.join(alike)} alone" if alike else ""
+            note = ""
+            if alike:
+                note = f"the size of {' or '.join(alike)} alone"
             follows = f"{counted:,}, counted on the data"
             yield finding(study, "size", [printed], follows, CERTAIN, note=note, against=("the data",))
 

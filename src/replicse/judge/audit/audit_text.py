@@ -1,4 +1,4 @@
-"""Audit the numbers in the running text."""
+"""Audit of the numbers in the running text."""
 
 from collections.abc import Iterator, Mapping
 
@@ -32,7 +32,10 @@ def running_text(study: Study, datasets: Datasets, names: CellNames, entries: En
             continue
         formula = Expression(entry.formula)
         operands = {name: _operand(name, datasets, names) for name in formula.names}
-        numbers = {name: each.number for name, each in operands.items() if each and each.number}
+        numbers = {}
+        for name, each in operands.items():
+            if each and each.number:
+                numbers[name] = each.number
         reported = printed_in(study.papers, cell)
         if reported is None or reported.number is None or len(numbers) < len(operands):
             continue
@@ -65,7 +68,7 @@ def running_text(study: Study, datasets: Datasets, names: CellNames, entries: En
 
 
 def _operand(name: str, datasets: Datasets, names: CellNames) -> Reported | None:
-    """Return the printed number of a cell, or a count of the data."""
+    """Return the printed number of a cell, or a count of a dataset."""
     if not name.startswith(COUNTED):
         return names.reported(name)
     count = sum(datasets.parts(name).values())
@@ -79,14 +82,20 @@ def _fill_formula(formula: str, operands: Mapping[str, Reported | None]) -> str:
     return formula
 
 
-def _counted(path: str, datasets: Datasets) -> Reported:
-    return Reported(value=str(sum(datasets.parts(path).values())), source="counted on the data")
-
-
 def apply_formula(formula: Expression, operands: Mapping[str, Rounded]) -> Rounded:
-    """Compute a formula, and the effect of rounding on the result."""
-    values = {name: operand.value for name, operand in operands.items()}
-    half_digits = {name: operand.half_digit for name, operand in operands.items()}
+    """Compute a formula, and the effect of rounding on the result.
+
+    Args:
+        formula: the formula.
+        operands: dict from each name in the formula to a rounded number.
+
+    Returns:
+        The result; its half digit is the largest error that rounding of the operands can cause.
+    """
+    values, half_digits = {}, {}
+    for name, operand in operands.items():
+        values[name] = operand.value
+        half_digits[name] = operand.half_digit
     result, room = formula(values), formula.rounding_error(values, half_digits)
     return Rounded(float(f"{result:.12g}"), float(f"{room:.12g}"))
 
@@ -96,7 +105,7 @@ def searched_values(
 ) -> Iterator[Finding]:
     """Yield tables with a best value that the paper did not search.
 
-    A table of several values is an ablation, which may contain other values.
+    A table of several values is an ablation, which can contain other values.
     """
     grids: dict[tuple[str, str], list[Reported]] = {}
     for cell, entry in entries.items():
@@ -114,7 +123,7 @@ def searched_values(
                     study,
                     "search",
                     outside,
-                    f"none of the values searched: {listed} ({values[0].source})",
+                    f"not one of the searched values: {listed} ({values[0].source})",
                     CERTAIN,
                     printed=", ".join(cell.row.label or cell.row.id for cell, *_ in outside),
                     place=outside[0].place,
@@ -125,10 +134,11 @@ def searched_values(
 def _chosen_values(study: Study, item: str, path: str) -> Iterator[PrintedCell]:
     """Yield the cells of an item with the best value of a hyper-parameter."""
     for cell in study.described(item):
-        jobs = cell.column.over.jobs if cell.column.over else None
-        printed = printed_cell(cell) if jobs and jobs.shows == path else None
-        if printed:
-            yield printed
+        over = cell.column.over
+        if over and over.jobs and over.jobs.shows == path:
+            printed = printed_cell(cell)
+            if printed:
+                yield printed
 
 
 RULES_OF_TEXT = (running_text, searched_values)

@@ -1,4 +1,4 @@
-"""Build findings of the audit from printed numbers."""
+"""Findings of the audit, built from printed numbers."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ UNROUNDED = "unless computed before rounding"
 
 
 class PrintedCell(NamedTuple):
-    """A cell, its printed value as written, and its printed number."""
+    """A cell with the printed value as a string and the parsed number."""
 
     cell: Cell
     reported: Reported
@@ -36,7 +36,7 @@ class PrintedCell(NamedTuple):
 
 
 def printed_cell(cell: Cell) -> PrintedCell | None:
-    """Return a cell with its printed number; None if no number is printed."""
+    """Return a cell with the printed number; None if no number is printed."""
     if cell.reported is None or cell.reported.number is None:
         return None
     return PrintedCell(cell, cell.reported, cell.reported.number)
@@ -45,11 +45,11 @@ def printed_cell(cell: Cell) -> PrintedCell | None:
 def measured_cells(study: Study, item: str = "") -> Iterator[PrintedCell]:
     """Yield the cells with a printed measurement, in the papers' order.
 
-    Differences to another number and hyper-parameters selected by a score are skipped.
+    Differences to another number are skipped, and hyper-parameters that were selected by a score.
 
     Args:
         study: the study.
-        item: the item; default: all items.
+        item: the id `paper/item`. Default: all items.
     """
     for name in [item] if item else study.items:
         for cell in study.described(name):
@@ -60,9 +60,9 @@ def measured_cells(study: Study, item: str = "") -> Iterator[PrintedCell]:
 
 
 def quotation(reported: Reported) -> str:
-    """Return "quoted: SOURCE" if the note of a number says that it is quoted.
+    """Return "quoted: SOURCE" from the note of a quoted number.
 
-    Returns an empty string otherwise.
+    Returns an empty string for other numbers.
     """
     return reported.note.partition(";")[0] if reported.note.startswith(QUOTED) else ""
 
@@ -85,14 +85,14 @@ def finding(
     Args:
         study: the study.
         rule: the name of the rule.
-        cells: the cells involved, the wrong one first.
-        follows: what is true instead.
-        certainty: `CERTAIN`, or what could explain the number.
-        printed: the printed text; default: the number of the first cell.
-        place: where it is printed; default: the place of the first cell.
-        note: a note, added to a quotation.
-        further: more cells that are involved.
-        against: the places of the numbers that contradict the first cell; default: the places of all other cells.
+        cells: list of the cells involved, the wrong cell first.
+        follows: the correct text.
+        certainty: `CERTAIN`, or a possible explanation.
+        printed: the printed text. Default: the number of the first cell.
+        place: the place of the mistake. Default: the place of the first cell.
+        note: a note, added to a quotation. Default: an empty string.
+        further: further cells that are involved. Default: no cells.
+        against: the places of the numbers that contradict the first cell. Default: the places of all other cells.
     """
     first, reported = cells[0].cell, cells[0].reported
     names = (*(each.cell.id for each in cells), *further)

@@ -1,1 +1,1 @@
-"""Judge the claims of papers."""
+"""Judgement of the claims of papers."""

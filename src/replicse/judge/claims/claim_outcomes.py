@@ -1,4 +1,4 @@
-"""Judge one claim on printed numbers or on paired seeds."""
+"""Judgement of a claim on printed numbers or on paired seeds."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -26,15 +26,13 @@ Readings = Callable[[str], Reading]
 class ClaimOutcome:
     """The outcome of a claim.
 
-    It is supported, contradicted, undetermined, not comparable, failed or not run.
-
     Attributes:
-        outcome: the outcome.
+        outcome: supported, contradicted, undetermined, not comparable, failed or not run.
         probability: the probability of the weakest part; None if a part has no probability.
-        n_seeds: the fewest paired seeds of a part with seeds; 0 if no part has seeds.
-        reason: one sentence.
+        n_seeds: the fewest paired seeds among parts with seeds; 0 if no part has seeds.
+        reason: a sentence.
         decided_by: the cells of the part that decides.
-        readings: the outcome of each reading of the claim, if there are several.
+        readings: dict from reading to outcome, if the claim has several readings.
     """
 
     outcome: str
@@ -49,7 +47,9 @@ class ClaimOutcome:
 class _Part:
     """A judged relation between two sides, with the numbers of both.
 
-    `doubt` is why it has no probability; `missing` contains the cells without a value, and why.
+    Attributes:
+        doubt: why the relation has no probability.
+        missing: dict from each cell without a value to the reason.
     """
 
     relation: Relation
@@ -63,7 +63,7 @@ class _Part:
 
     @property
     def shown(self) -> str:
-        """Return the relation with its numbers and its probability over seeds."""
+        """Return the relation with numbers and the probability over seeds."""
         (left, *_), (right, *_) = self.relation.left, self.relation.right
         p = ""
         if self.n_seeds and self.probability is not None:
@@ -85,10 +85,14 @@ def judge_claim(claim: Claim, values: Readings) -> ClaimOutcome:
 
 
 def combine_readings(claim: Claim, by_reading: Mapping[str, ClaimOutcome]) -> ClaimOutcome:
-    """Return the outcome of a claim from the outcomes of its readings.
+    """Combine the outcomes of the readings of a claim.
 
-    A claim is supported if one reading supports all of it, contradicted if every reading is contradicted, and
-    undetermined otherwise. A part of the claim that no cell tests prevents support, but not contradiction.
+    A claim is supported if at least one reading supports all of it, contradicted if every reading is contradicted, and
+    undetermined otherwise. If no cell tests a part of the claim, the claim can be contradicted but not supported.
+
+    Args:
+        claim: the claim.
+        by_reading: dict from reading to outcome.
     """
     if claim.untested:
         by_reading = {name: _mark_untested(outcome, claim.untested) for name, outcome in by_reading.items()}
@@ -103,7 +107,7 @@ def combine_readings(claim: Claim, by_reading: Mapping[str, ClaimOutcome]) -> Cl
 
 
 def _mark_untested(outcome: ClaimOutcome, untested: str) -> ClaimOutcome:
-    """Return the outcome of a claim of which a part is not tested."""
+    """Return the outcome of a claim if a part is not tested."""
     if outcome.outcome == "contradicted":
         return outcome
     reason = f"not tested: {untested}; {outcome.reason}".removesuffix("; ")
@@ -113,30 +117,32 @@ def _mark_untested(outcome: ClaimOutcome, untested: str) -> ClaimOutcome:
 
 
 def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome:
-    """Judge relations between single cells.
+    """Judge the relations of a claim, which is supported if all of them hold.
 
-    The claim is supported if all of them hold.
-
-    Support is an intersection-union test: every part is tested at its own level, so the weakest part decides. A part
-    that fails after Holm's correction contradicts the claim even if other parts are missing. The claim is not run if
-    no part can be judged, and failed if a cell failed.
+    Support is an intersection-union test: parts are tested without correction, so the weakest part decides. If a part
+    fails after Holm's correction, the claim is contradicted even if other parts are missing. If no part can be judged,
+    the claim is failed if a cell failed, and not run otherwise.
 
     Args:
-        relations: the parts of the claim.
+        relations: list of relations between single cells.
         values: a function that returns the reading of a cell.
     """
-    read = cache(values)  # a cell is in many relations
+    read = cache(values)  # many relations use the same cell
     parts = [_judge_relation(relation, read) for relation in relations]
     judged = [part for part in parts if not part.missing]
     if not judged:
         return _not_judged(parts)
     n_seeds = min((part.n_seeds for part in judged if part.n_seeds), default=0)
-    tested = [(part.probability, part) for part in judged if part.probability is not None]
+    tested, probabilities = [], []
+    for part in judged:
+        if part.probability is not None:
+            tested.append((part.probability, part))
+            probabilities.append(part.probability)
     if not tested:
         return _undecided(parts, n_seeds)
     probability, weakest = min(tested, key=lambda each: (each[0], each[1].slack))
     count = several(len(parts), "part")
-    failing = count_significant([each for each, _ in tested], 1 - SURE)
+    failing = count_significant(probabilities, 1 - SURE)
     if failing:
         verb = "fails" if failing == 1 else "fail"
         reason = f"{failing} of {count} {verb}: {weakest.shown}"
@@ -151,7 +157,7 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
 
 
 def _not_judged(parts: Sequence[_Part]) -> ClaimOutcome:
-    """Return the outcome of a claim without a part that can be judged."""
+    """Return the outcome of a claim if no part can be judged."""
     if not parts:
         return ClaimOutcome("not run", None, 0, "")
     has_failure = any(any(part.missing.values()) for part in parts)
@@ -178,18 +184,27 @@ def _describe_missing(parts: Sequence[_Part]) -> str:
         failures |= part.missing
     names = []
     for name, failure in list(failures.items())[:NAMED]:
-        names.append(f"{name} ({failure})" if failure else name)
-    more = f" and {len(failures) - NAMED} more" if len(failures) > NAMED else ""
-    return f"missing: {', '.join(names)}{more}"
+        if failure:
+            name = f"{name} ({failure})"
+        names.append(name)
+    described = f"missing: {', '.join(names)}"
+    if len(failures) > NAMED:
+        described += f" and {len(failures) - NAMED} more"
+    return described
 
 
 def _judge_relation(relation: Relation, values: Readings) -> _Part:
-    readings = {name: values(name) for name in relation.cells}
-    missing = {name: reading.failure for name, reading in readings.items() if reading.missing}
+    readings, missing = {}, {}
+    for name in relation.cells:
+        readings[name] = values(name)
+        if readings[name].missing:
+            missing[name] = readings[name].failure
     if missing:
         return _Part(relation, missing=missing)
     columns = pair_by_seed([reading.values for reading in readings.values()], relation)
-    by_seed = [dict(zip(readings, numbers, strict=True)) for numbers in zip(*columns, strict=True)]
+    by_seed = []
+    for numbers in zip(*columns, strict=True):
+        by_seed.append(dict(zip(readings, numbers, strict=True)))
     left, right = zip(*map(relation.numbers, by_seed), strict=True)
     slacks = [relation.slack(*pair) for pair in zip(left, right, strict=True)]
     slack = mean_and_spread(slacks)[0]
@@ -212,7 +227,7 @@ def _judge_relation(relation: Relation, values: Readings) -> _Part:
 def _is_within_rounding(
     relation: Relation, readings: Mapping[str, Reading], numbers: Mapping[str, float], slack: float
 ) -> bool:
-    """Return whether rounding of the numbers may decide a relation.
+    """Return whether rounding of the numbers can decide a relation.
 
     A tie satisfies a relation with equality.
     """
@@ -225,9 +240,9 @@ def _is_within_rounding(
 
 
 def _is_same_run(relation: Relation, readings: Mapping[str, Reading]) -> bool:
-    """Return whether two compared sides are the same number.
+    """Return whether both sides of a comparison are the same number.
 
-    A scale may merge rows, and comparing them tests nothing.
+    A scale may merge rows, and comparing merged rows tests nothing.
     """
     expressions = (*relation.left, *relation.right)
     compared = [(_names(relation.left), _names(relation.right))]
@@ -245,9 +260,9 @@ def _names(sides: Sequence[Expression]) -> list[str]:
 
 
 def _format_side(side: Expression, values: Sequence[float], before: str = "") -> str:
-    """Return the mean over seeds of a side.
+    """Format the mean over seeds of a side.
 
-    With too few seeds for an interval, all values are returned.
+    If there are too few seeds for an interval, all values are shown.
     """
     if not side.names:
         return ""
@@ -260,7 +275,7 @@ def _format_side(side: Expression, values: Sequence[float], before: str = "") ->
 def _exact_probability(slack: float, op: str) -> float:
     """Return 1 or 0 for numbers without randomness.
 
-    A tie satisfies >=, <= and within, and leaves > and < open.
+    A tie satisfies >=, <= and within. For > and <, it returns 0.5.
     """
     if slack == 0:
         return 0.5 if op in STRICT else 1.0
@@ -268,7 +283,7 @@ def _exact_probability(slack: float, op: str) -> float:
 
 
 def _describe_few_seeds(slacks: Sequence[float], op: str) -> str:
-    """Return in words whether a relation holds in each of one or two seeds."""
+    """Describe whether a relation is satisfied in each of one or two seeds."""
     verbs = {1.0: "holds", 0.5: "is a tie", 0.0: "fails"}
     words = [verbs[_exact_probability(slack, op)] for slack in slacks]
     if len(words) == 1:

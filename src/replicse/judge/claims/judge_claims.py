@@ -1,4 +1,4 @@
-"""Judge claims, which are sentences that papers state as results."""
+"""Judgement of claims, which are sentences that papers state as results."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +30,10 @@ SMALLER = {"supported": "for", "contradicted": "against"}
 def study_claims(names: CellNames, keys: Iterable[str]) -> list[Claim]:
     """Return the claims of some papers, with names resolved over all papers.
 
+    Args:
+        names: the names of cells.
+        keys: the keys of the papers.
+
     Raises:
         BadInput: if a claim contradicts a claim that does not exist.
     """
@@ -48,7 +52,9 @@ def _contradictions(papers: Mapping[str, Paper]) -> dict[str, tuple[str, ...]]:
 def judge_in_print(claim: Claim, names: CellNames) -> ClaimOutcome:
     """Judge a claim on the printed numbers.
 
-    `claim.against` names other printed evidence against it.
+    Args:
+        claim: the claim. If it has `against`, other printed evidence contradicts it.
+        names: the names of cells.
     """
     outcome = judge_claim(claim, lambda name: printed_reading(names.reported(name)))
     if claim.against:
@@ -57,12 +63,12 @@ def judge_in_print(claim: Claim, names: CellNames) -> ClaimOutcome:
 
 
 def cells_read(claims: Iterable[Claim], names: CellNames) -> set[CellId]:
-    """Return the cells that some claims use."""
+    """Return the cells of some claims."""
     return set(map(names.cell, chain.from_iterable(claim.cells for claim in claims)))
 
 
 class ClaimNumbers(Protocol):
-    """Numbers that claims are tested on.
+    """Numbers for testing claims.
 
     `whose` is a word for their source, such as `ours`.
     """
@@ -73,7 +79,7 @@ class ClaimNumbers(Protocol):
         """Return the outcome of a claim."""
 
     def ran(self, claim: Claim) -> int:
-        """Return how many of the claim's cells have a number."""
+        """Return how many cells of the claim have a number."""
 
 
 def judge_claims(
@@ -85,7 +91,7 @@ def judge_claims(
         study: the study.
         claims: the claims, with resolved names.
         results: the results of the items, which contain our numbers.
-        numbers: other numbers to use instead of ours.
+        numbers: the numbers to use instead of our numbers. Default: our numbers.
     """
     names = study.names
     counterpart = _Counterpart(study.papers, names)
@@ -93,8 +99,14 @@ def judge_claims(
     contradicting = _contradictions(study.papers)
     for claim in claims:
         reported = judge_in_print(claim, names)
-        reproduction = judge_claim(claim, counterpart) if counterpart.knows(claim) else None
+        reproduction, repeated = None, ""
+        if counterpart.knows(claim):
+            reproduction = judge_claim(claim, counterpart)
+            repeated = _printed_outcome(reproduction)
         ours = numbers.judge(claim)
+        outcome = ours.outcome
+        if not study.scale.comparable:
+            outcome = SMALLER.get(outcome, outcome)
         views = {"in print": reported, "reproduction study": reproduction, numbers.whose: ours}
         yield JudgedClaim(
             claim=claim.name,
@@ -102,8 +114,8 @@ def judge_claims(
             place=claim.place,
             cells=tuple(claim.cells),
             reported=_printed_outcome(reported),
-            reproduction=_printed_outcome(reproduction) if reproduction else "",
-            ours=ours.outcome if study.scale.comparable else SMALLER.get(ours.outcome, ours.outcome),
+            reproduction=repeated,
+            ours=outcome,
             ran=numbers.ran(claim),
             probability=ours.probability,
             n_seeds=ours.n_seeds,
@@ -132,19 +144,21 @@ def _remark(claim: Claim, views: Mapping[str, ClaimOutcome | None]) -> str:
 class _Counterpart:
     """The printed numbers of the study that repeated a paper.
 
-    A cell of the paper is replaced by its counterpart.
+    A cell of the paper is replaced by the same cell of the other study.
     """
 
     def __init__(self, papers: Mapping[str, Paper], names: CellNames) -> None:
         self._names = names
-        pairs = counterparts(papers).items()
-        self._instead = {names.name(other): cell for cell, other in pairs}
-        self._repeating = {cell.paper for cell, _ in pairs}
+        self._instead: dict[str, CellId] = {}
+        self._repeating: set[str] = set()
+        for cell, other in counterparts(papers).items():
+            self._instead[names.name(other)] = cell
+            self._repeating.add(cell.paper)
 
     def knows(self, claim: Claim) -> bool:
-        """Return whether a cell of a claim was repeated by another study.
+        """Return whether another study repeated a cell of a claim.
 
-        A claim about the repeating study has no counterpart.
+        A claim about the other study is not repeated.
         """
         repeating = any(name.partition("/")[0] in self._repeating for name in claim.cells)
         return not repeating and any(name in self._instead for name in claim.cells)
@@ -163,7 +177,7 @@ class OurNumbers:
         study: the study.
         names: the names of cells.
         cells: our cells.
-        comparable: whether the numbers are in the paper's setting; default: whether the scale is comparable.
+        comparable: whether the numbers are in the paper's setting. Default: whether the scale is comparable.
     """
 
     whose = "ours"
@@ -175,14 +189,14 @@ class OurNumbers:
         self._comparable = study.scale.comparable if comparable is None else comparable
 
     def __call__(self, name: str) -> Reading:
-        """Return our reading of a cell, or the printed one if it is never run."""
+        """Return our reading of a cell, or the printed number of a quoted cell."""
         cell = self._names.cell(name)
         if not self._is_run(cell) and self._is_quoted(cell):
             return printed_reading(self._names.reported(name))
         return self._cells.reading(cell)
 
     def ran(self, claim: Claim) -> int:
-        """Return how many of the claim's cells have a number."""
+        """Return how many cells of the claim have a number."""
         return sum(not self(name).missing for name in claim.cells)
 
     def judge(self, claim: Claim) -> ClaimOutcome:
@@ -199,17 +213,18 @@ class OurNumbers:
         if parts and not kept:
             setting = "the source's" if scale.comparable else scale.name
             reason = (
-                f"every part holds a printed number or a margin, and {setting} is not the paper's setting"
+                f"every part contains a printed number or a margin, and {setting} is not the paper's setting"
             )
             return ClaimOutcome("not comparable", None, 0, reason)
         ours = judge_parts(kept, self)
         if ours.outcome in ABSENT:
             return ours
         if not scale.judges_orders:
-            reason = f"the {scale.name} scale judges no claim; {ours.reason}"
+            reason = f"claims are not judged at scale {scale.name}; {ours.reason}"
             return replace(ours, outcome="not comparable", reason=reason)
         if len(kept) < len(parts) and ours.outcome != "contradicted":
-            reason = f"{len(parts) - len(kept)} of {len(parts)} parts hold a printed number or a margin; {ours.reason}"
+            absolute = f"{len(parts) - len(kept)} of {len(parts)} parts"
+            reason = f"{absolute} contain a printed number or a margin; {ours.reason}"
             return replace(ours, outcome="not comparable", reason=reason)
         return ours
 
@@ -220,10 +235,12 @@ class OurNumbers:
     def _is_quoted(self, cell: CellId) -> bool:
         """Return whether a cell is never run.
 
-        Such a cell is quoted from elsewhere, or not in a table or figure.
+        Such a cell is quoted from elsewhere, or is not in a table or figure.
         """
         item = self._study.papers[cell.paper].items.get(cell.item_name)
-        place = item.place_of(cell) if item else None
+        if item is None:
+            return True
+        place = item.place_of(cell)
         return place is None or place[0].quoted
 
     def absolute(self, part: Relation) -> bool:

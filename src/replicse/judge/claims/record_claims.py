@@ -1,11 +1,10 @@
-"""Judge claims on the record.
+"""Judgement of claims on the record.
 
 A claim is tested on the values of one source in one setting, paired by seed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from replicse.compile.record_study import SourceCell
 from replicse.judge.claims.claim_outcomes import ABSENT, ClaimOutcome
@@ -22,9 +21,9 @@ PRINTED_SETTING = ""
 
 @dataclass(frozen=True)
 class _Test:
-    """A claim tested on one source in one setting.
+    """A claim, tested on one source in one setting.
 
-    `cells` is how many of the cells the source has.
+    `cells` is the number of measured cells.
     """
 
     source: str
@@ -34,7 +33,7 @@ class _Test:
 
     @property
     def priority(self) -> tuple[int, bool, bool, int, str, str]:
-        """Return the sort key; the test that decides is first.
+        """Return the sort key; the deciding test is first.
 
         The keys are most cells, the printed setting, a decided outcome, most seeds, and names.
         """
@@ -46,14 +45,14 @@ class _Test:
 class RecordNumbers:
     """Others' measurements for testing claims.
 
-    The source with the most cells of a claim in one setting decides.
+    The source that measured the most cells of a claim in one setting decides.
     """
 
     whose = "others"
 
     def __init__(self, measurements: RecordMeasurements) -> None:
         self._measurements = measurements
-        # cell -> (source, setting) -> source cell; the printed setting has an empty name for all sources.
+        # cell -> (source, setting) -> source cell; for all sources, the name of the printed setting is empty.
         self._by_cell: dict[str, dict[tuple[str, str], SourceCell]] = {}
         for name, several in measurements.record.sources.items():
             found = self._by_cell.setdefault(name, {})
@@ -64,7 +63,7 @@ class RecordNumbers:
     def judge(self, claim: Claim) -> ClaimOutcome:
         """Return the outcome of the deciding source.
 
-        The reason names it and the outcomes of other sources.
+        The reason contains the name of this source, and the outcomes of other sources.
         """
         tests = self._tests(claim)
         if not tests:
@@ -77,15 +76,17 @@ class RecordNumbers:
         return replace(first.outcome, reason="; ".join(reasons))
 
     def ran(self, claim: Claim) -> int:
-        """Return how many of a claim's cells the deciding source has."""
+        """Return how many cells of a claim the deciding source measured."""
         tests = self._tests(claim)
         return tests[0].cells if tests else 0
 
     def _tests(self, claim: Claim) -> list[_Test]:
         """Test a claim on each source and setting, the deciding test first."""
         names = self._measurements.study.names
-        cells = [names.cell(name) for name in claim.cells]
-        places = set(chain.from_iterable(self._by_cell.get(str(cell), ()) for cell in cells))
+        cells = list(map(names.cell, claim.cells))
+        places: set[tuple[str, str]] = set()
+        for cell in cells:
+            places.update(self._by_cell.get(str(cell), ()))
         tests = [self._test(claim, cells, *place) for place in places]
         return sorted(tests, key=lambda test: test.priority)
 
@@ -112,13 +113,15 @@ class _SourceValues(OurCells):
     def __init__(self, found: Mapping[CellId, SourceCell], measurements: RecordMeasurements) -> None:
         super().__init__(())
         self._found = found
-        self._cells = {}
+        self._cells, trained = {}, []
         for cell, each in found.items():
             self._cells[cell] = cell_result(each.cell, measurements.plan_cell(each.cell), measurements)
-        self._seeds_of_all = _common_seeds([each for each in found.values() if each.trained])
+            if each.trained:
+                trained.append(each)
+        self._seeds_of_all = _common_seeds(trained)
 
     def cell(self, name: CellId) -> CellResult | None:
-        """Return a cell; None if the source does not have it."""
+        """Return a cell; None if the source did not measure it."""
         return self._cells.get(name)
 
     def reading(self, name: CellId) -> Reading:
@@ -138,9 +141,9 @@ class _SourceValues(OurCells):
 
 
 def _common_seeds(trained: Sequence[SourceCell]) -> tuple[int | None, ...]:
-    """Return the seeds that all cells have.
+    """Return the common seeds of all cells.
 
-    If seeds are not stated, they cannot be paired; the result is one seed None if every cell has a single such value.
+    Seeds that are not stated cannot be paired. If every cell has a single value without seed, the result is (None,).
     """
     if all(each.cell.seeds == (None,) for each in trained):
         return (None,)
@@ -149,10 +152,13 @@ def _common_seeds(trained: Sequence[SourceCell]) -> tuple[int | None, ...]:
 
 
 def _describe_source(test: _Test) -> str:
-    """Return the source and setting of a test, with the number of its seeds."""
-    setting = f", setting {test.setting}" if test.setting else ""
-    seeds = f", {test.outcome.n_seeds} seeds" if test.outcome.n_seeds else ""
-    return f"{test.source}{setting}{seeds}"
+    """Return the source, the setting and the number of seeds of a test."""
+    parts = [test.source]
+    if test.setting:
+        parts.append(f"setting {test.setting}")
+    if test.outcome.n_seeds:
+        parts.append(f"{test.outcome.n_seeds} seeds")
+    return ", ".join(parts)
 
 
 def _is_decided(test: _Test) -> bool:

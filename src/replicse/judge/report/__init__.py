@@ -1,1 +1,1 @@
-"""Build the report of a study."""
+"""The report of a study."""

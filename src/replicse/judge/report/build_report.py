@@ -1,4 +1,4 @@
-"""Build the report of a study from the results of its items."""
+"""The report of a study, built from the results of its items."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,12 @@ from replicse.spec.causes import load_causes, load_causes_page, load_measured
 
 
 def judged_item(result: ItemResult, others: Others | None = None) -> JudgedItem:
-    """Add effects, counts of verdicts, and others' measurements to an item."""
+    """Add effects, counts of verdicts, and others' measurements to an item.
+
+    Args:
+        result: the result of the item.
+        others: others' measurements by cell id. Default: no measurements.
+    """
     quoted = {row.id for row in result.rows if row.quoted}
     verdicts: Counter[str] = Counter()
     for column in result.columns:
@@ -47,16 +52,15 @@ def report(
     Args:
         study: the record of the study.
         results: the results of its items.
-        judgements: claims, adjudication and audit.
-        seconds: how long its jobs took.
-        incomplete: items with missing evaluations.
-        workflow: the folder with the page of causes, which is included if the study has one of its papers.
-        others: others' measurements of the cells of each item.
-        record: the summary of the record, for the study of the record. Its rows come from different sources, so their
-            order is not compared.
+        judgements: claims, adjudication and audit. Default: empty.
+        seconds: the time that its jobs took. Default: unknown.
+        incomplete: items with missing evaluations. Default: no items.
+        workflow: the folder with the page of causes, which is included if the study contains a paper of this page.
+            Default: no page.
+        others: dict from item to others' measurements of its cells. Default: no measurements.
+        record: the summary of the record, for the study of the record. Its rows use different sources, so their order
+            is not compared. Default: None.
     """
-    page = load_causes_page(workflow) if workflow else None
-    has_causes = page is not None and any(result.paper in page.papers for result in results)
     judged = judgements or Judgements()
     items = [judged_item(result, (others or {}).get(result.item)) for result in results]
     by_item = {item.item: item for item in items}
@@ -80,8 +84,20 @@ def report(
         seconds=seconds,
         machines=tuple(machines),
         incomplete=tuple(incomplete),
-        causes_page=page if has_causes else None,
-        causes=load_causes(workflow) if workflow and has_causes else (),
-        measured=tuple(load_measured(workflow)) if workflow and has_causes else (),
         record=record,
+        **_load_causes(workflow, results),
     )
+
+
+def _load_causes(workflow: Path | None, results: Sequence[ItemResult]) -> dict[str, Any]:
+    """Load the page of causes if the study contains a paper of this page."""
+    if workflow is None:
+        return {}
+    page = load_causes_page(workflow)
+    if not any(result.paper in page.papers for result in results):
+        return {}
+    return {
+        "causes_page": page,
+        "causes": load_causes(workflow),
+        "measured": tuple(load_measured(workflow)),
+    }

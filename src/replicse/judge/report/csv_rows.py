@@ -1,4 +1,4 @@
-"""Create the rows of CSV files: a row for each cell, value, or job."""
+"""Rows of CSV files, for each cell, value or job."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -22,7 +22,10 @@ TIDY = (
 def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
     """Yield the rows of an item's CSV file as dicts of strings.
 
-    An item may be run alone, so its CSV has the verdict of each cell by itself until the whole paper is judged.
+    An item can be run alone. Until the whole paper is judged, the CSV file contains the verdict of each cell alone.
+
+    Args:
+        result: the result of the item.
     """
     for cell in result.cells:
         reason = cell.reason
@@ -50,7 +53,11 @@ def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
 
 
 def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of cells.csv: one for each value of each cell."""
+    """Yield the rows of cells.csv, with a row for each value of each cell.
+
+    Args:
+        results: the results of the items.
+    """
     cells = list(chain.from_iterable(result.cells for result in results))
     machines = count_machines(chain.from_iterable(cell.machines for cell in cells))
     for result in results:
@@ -75,7 +82,11 @@ JOBS = ("paper", "item", "row", "column", "protocol", "seed", "metric", "job", "
 
 
 def job_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each job of each search, with its hyper-parameters."""
+    """Yield a row with hyper-parameters for each job of each search.
+
+    Args:
+        results: the results of the items.
+    """
     for result in results:
         for cell in result.cells:
             for each in cell.values:

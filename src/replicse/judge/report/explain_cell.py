@@ -1,4 +1,4 @@
-"""Explain one cell: its source, our number, and the gap."""
+"""The explanation of a cell: the printed number, our number and the gap."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -27,9 +27,10 @@ SHOWN_SEEDS = 5
 
 
 def item_of(name: str) -> str:
-    """Return the item `paper/item` of a cell's name.
+    """Return the item `paper/item` in the name of a cell.
 
-    Raises BadInput if the name has another form.
+    Raises:
+        BadInput: if the name has another form.
     """
     parts = name.partition("@")[0].split("/")
     if len(parts) not in (4, 5):
@@ -38,10 +39,14 @@ def item_of(name: str) -> str:
 
 
 def find_cell(study: Study, name: str) -> Cell:
-    """Return the cell `paper/item/row/column[/metric][@protocol]`.
+    """Find the cell `paper/item/row/column[/metric][@protocol]`.
+
+    Args:
+        study: the study.
+        name: the name of the cell.
 
     Raises:
-        BadInput: if the cell does not exist; the message names the nearest one.
+        BadInput: if the cell does not exist; the message contains the nearest name.
     """
     cells: dict[str, Cell] = {}
     for cell in study.cells[study.item(item_of(name)).id]:
@@ -61,9 +66,9 @@ def cell_story(
     findings: Sequence[Finding],
     others: Sequence[SourceResult] = (),
 ) -> dict[str, list[str]]:
-    """Return the evidence for one cell as lines of text by heading.
+    """Return the evidence for a cell as a dict from heading to lines of text.
 
-    Empty headings are left out.
+    Headings without lines are skipped.
 
     Args:
         cell: the cell.
@@ -71,10 +76,11 @@ def cell_story(
         measurements: the measurements of the study.
         claims: the judged claims.
         findings: the findings of the audit.
-        others: others' measurements of the cell.
+        others: others' measurements of the cell. Default: no measurements.
     """
     study, ours = measurements.study, _cell_result(cell, result)
-    is_ours = not isinstance(measurements, RecordMeasurements)
+    is_record = isinstance(measurements, RecordMeasurements)
+    whose = "others" if is_record else "our runs"
     story = {
         "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(study, cell, result)],
         "scale": [result.standing],
@@ -84,15 +90,22 @@ def cell_story(
         "reproduced": list(_reproduced(ours, result.caveat)),
         "verdict": [_verdict(ours)],
         "others": list(others_lines(others)),
-        "power": power_lines(study, cell, ours) if cell.protocol == AS_DESCRIBED else [],
+        "power": [],
         "variants": list(variant_lines(study, cell, result)),
-        "claims": list(_claim_lines(cell, claims, "our runs" if is_ours else "others")),
+        "claims": list(_claim_lines(cell, claims, whose)),
         "audit": list(_finding_lines(cell, findings)),
-        "recipe": list(recipe_lines(study, cell)) if is_ours and _is_as_planned(cell, ours) else [],
-        "run": _runs(study, cell, ours) if is_ours else [],
+        "recipe": [],
+        "run": [],
         "made": _made(ours),
-        "files": _files(cell, measurements) if is_ours else [],
+        "files": [],
     }
+    if cell.protocol == AS_DESCRIBED:
+        story["power"] = power_lines(study, cell, ours)
+    if not is_record:
+        if _is_as_planned(cell, ours):
+            story["recipe"] = list(recipe_lines(study, cell))
+        story["run"] = _runs(study, cell, ours)
+        story["files"] = _files(cell, measurements)
     return {heading: list(dict.fromkeys(lines)) for heading, lines in story.items() if lines}
 
 
@@ -121,18 +134,26 @@ def cell_facts(
     findings: Sequence[Finding],
     others: Sequence[SourceResult] = (),
 ) -> dict[str, Any]:
-    """Return the evidence for one cell as a dict for JSON.
+    """Return the evidence for a cell as a dict for JSON.
 
-    The arguments are those of `cell_story`.
+    See `cell_story` for the arguments.
     """
     study, ours = measurements.study, _cell_result(cell, result)
-    trained = sorted(study.trained_runs([cell])) if _is_as_planned(cell, ours) else []
+    runs = {}
+    if _is_as_planned(cell, ours):
+        for run in sorted(study.trained_runs([cell])):
+            runs[run] = study.runs[run].canonical()
     printed = []
     for paper, reported in _printed_numbers(study, cell):
         number = reported.number.value if reported.number else None
         printed.append({"paper": paper, "number": number, **reported.model_dump(mode="json")})
-    named_claims = [claim.facts() for claim in claims if _has_name(claim.cells, cell)]
-    named_findings = [asdict(finding) for finding in findings if _has_name(finding.cells, cell)]
+    named_claims, named_findings = [], []
+    for claim in claims:
+        if _has_name(claim.cells, cell):
+            named_claims.append(claim.facts())
+    for finding in findings:
+        if _has_name(finding.cells, cell):
+            named_findings.append(asdict(finding))
     return {
         "cell": str(cell.id.described),
         "protocol": cell.protocol,
@@ -144,7 +165,7 @@ def cell_facts(
         "claims": named_claims,
         "others": others_facts(others),
         "audit": named_findings,
-        "runs": {run: study.runs[run].canonical() for run in trained},
+        "runs": runs,
         "files": _files(cell, measurements),
     }
 
@@ -153,7 +174,7 @@ def _cell_result(cell: Cell, result: ItemResult) -> CellResult:
     cells = result.by_id
     if cell.id not in cells:
         raise BadInput(
-            f"{cell.id.described}: the result of {result.item} does not hold it; run the item again"
+            f"{cell.id.described}: the result of {result.item} does not contain it; run the item again"
         )
     return cells[cell.id]
 
@@ -161,19 +182,22 @@ def _cell_result(cell: Cell, result: ItemResult) -> CellResult:
 def _files(cell: Cell, measurements: Measurements) -> list[str]:
     """Return the evaluation files of a cell.
 
-    For a committed study it is the file of the item.
+    For a committed study, this is the file of the item.
     """
     paths = measurements.paths
     if paths.kept:
         return [paths.item(cell.item.id)]
-    operands = [operand for operand in cell.operands or (cell,) if operand.encoders]
-    return [paths.evaluation(each.encoders[0], file_of(each.metric_path)) for each in operands]
+    files = []
+    for operand in cell.operands or (cell,):
+        if operand.encoders:
+            files.append(paths.evaluation(operand.encoders[0], file_of(operand.metric_path)))
+    return files
 
 
 def _has_name(cells: Sequence[str], cell: Cell) -> bool:
     """Return whether a list of ids contains a cell.
 
-    Ids may be without metric, and the protocol is ignored.
+    Ids can be without metric, and the protocol is ignored.
     """
     name = cell.id.described
     return str(name) in cells or name.short in cells
@@ -185,7 +209,7 @@ def _protocol(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
             yield f"under {protocol.id}: {protocol.title}. {protocol.evidence}"
     merged = next(row.merged for row in result.rows if row.id == cell.row.id)
     if merged:
-        yield f"at scale {result.scale} the very runs of {', '.join(merged)}"
+        yield f"at scale {result.scale}, the same runs as {', '.join(merged)}"
 
 
 def _printed(study: Study, cell: Cell) -> Iterator[str]:
@@ -196,17 +220,19 @@ def _printed(study: Study, cell: Cell) -> Iterator[str]:
 
 
 def _printed_numbers(study: Study, cell: Cell) -> Iterator[tuple[str, Reported]]:
-    """Yield the printed numbers of a cell and of its counterpart."""
+    """Yield the printed numbers of a cell and the counterpart."""
     if cell.reported:
         yield cell.item.paper, cell.reported
     other = counterparts(study.papers).get(cell.id.described)
-    printed = printed_in(study.papers, other) if other else None
-    if other and printed:
+    if other is None:
+        return
+    printed = printed_in(study.papers, other)
+    if printed is not None:
         yield other.paper, printed
 
 
 def _as_printed(reported: Reported, paper: str = "") -> str:
-    """Return a printed value with its place and statistic."""
+    """Return a printed value with place and statistic."""
     details = [paper, reported.source]
     if reported.statistic != "single":
         details.append(f"{reported.statistic} of {reported.seeds} runs")
@@ -220,9 +246,11 @@ def _sets_read(cell: Cell, measurements: Measurements) -> Iterator[str]:
     for each in cell.operands or (cell,):
         suite, name, *_ = [*each.metric_path.split("/"), ""]
         if suite == "sets" and each.encoders:
-            keys = (f"sets/{name}/{key}" for key in ("file", "n", "sha256"))
-            file, rows, digest = (measurements.at(each.encoders[0], key).value for key in keys)
+            encoder = each.encoders[0]
+            file = measurements.at(encoder, f"sets/{name}/file").value
             if file:
+                rows = measurements.at(encoder, f"sets/{name}/n").value
+                digest = measurements.at(encoder, f"sets/{name}/sha256").value
                 yield f"{name}: {file}, {rows} rows, sha256 {digest[:12]}"
 
 
@@ -242,13 +270,17 @@ def _read(cell: Cell) -> list[str]:
         parts.append(f"{over.jobs.name}{shown} over {count} jobs")
     if over and over.seeds.statistic != "mean":
         parts.append(f"{over.seeds.name} over seeds")
-    return [", ".join(parts)] if parts[0] else []
+    if not parts[0]:
+        return []
+    return [", ".join(parts)]
 
 
 def _seeds(cell: Cell, ours: CellResult) -> list[str]:
-    """Return a line for each of the first seeds, with its value and encoder."""
+    """Return a line with value and encoder for each of the first seeds."""
+    if not ours.encoders and cell.row.quoted:
+        return ["quoted by the paper from elsewhere; not re-run"]
     if not ours.encoders:
-        return ["quoted by the paper from elsewhere; not re-run" if cell.row.quoted else ours.reason]
+        return [ours.reason]
     missing = "no value" if ours.failure else "not run"
     lines = []
     for each in ours.values[:SHOWN_SEEDS]:
@@ -267,9 +299,11 @@ def _seeds(cell: Cell, ours: CellResult) -> list[str]:
 def _digits(value: float, decimals: int = 4) -> str:
     """Return the format of a number.
 
-    The format has three digits if the decimals would show fewer than two.
+    If the decimals would show fewer than two digits, three digits are used.
     """
-    return ".3g" if 0 < abs(value) < 10 ** (1 - decimals) else f".{decimals}f"
+    if 0 < abs(value) < 10 ** (1 - decimals):
+        return ".3g"
+    return f".{decimals}f"
 
 
 def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
@@ -280,8 +314,9 @@ def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
     digits, bounds = _digits(ours.reproduced), _digits(ours.reproduced, 2)
     line = f"{ours.reproduced:{digits}}"
     if ours.delta is not None:
-        line += f", {ours.delta:+{digits}} to the printed number"
-        line += f" ({caveat})" if caveat else ""
+        line += f", {ours.delta:+{digits}} from the printed number"
+        if caveat:
+            line += f" ({caveat})"
     yield line
     if ours.few:
         each = ", ".join(f"{value:{digits}}" for value in ours.few)
@@ -292,42 +327,47 @@ def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
             basis = " (a published spread)" if ours.borrowed else ""
             yield f"95% prediction interval{_interval_of(ours.reported)}: {expected}{basis}"
         elif ours.reported:
-            yield f"nothing is drawn: print is expected in {expected}, by its rounding"
+            yield f"no random seed: the printed number is expected in {expected}, because of rounding"
     if ours.pairs_low is not None:
         yield f"other test pairs would give {ours.pairs_low:.2f} to {ours.pairs_high:.2f}"
 
 
 def _interval_of(reported: Reported | None) -> str:
-    """Return the statistic that a prediction interval is for; empty for a single run."""
+    """Describe the statistic of a prediction interval; empty for a single run."""
     if reported is None or reported.statistic == "single":
         return ""
     return f" of the {reported.statistic} of {reported.seeds} more runs"
 
 
 def _plain_text(value: Any) -> str:
-    """Return a setting of a run in words: keys before their values, without quotes and braces."""
+    """Describe a setting of a run, without quotes and braces.
+
+    The keys of a dict are before their values.
+    """
     if isinstance(value, dict):
         return ", ".join(f"{key} {_plain_text(part)}" for key, part in value.items())
     if isinstance(value, list | tuple):
         return "; ".join(map(_plain_text, value))
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)
 
 
 def _is_as_planned(cell: Cell, ours: CellResult) -> bool:
     """Return whether a cell has the encoders that are planned now.
 
-    A committed study may have others.
+    A committed study may have other encoders.
     """
     return set(ours.encoders) == set(cell.encoders)
 
 
 def _runs(study: Study, cell: Cell, ours: CellResult) -> list[str]:
-    """Return the run of the first seed, and the runs that it starts from."""
+    """Describe the run of the first seed, and the runs it starts from."""
     if not _is_as_planned(cell, ours):
         runs = dict.fromkeys(each.run for each in ours.values if each.run)
         made = ", ".join(runs) or "other encoders"
         planned = ", ".join(cell.encoders) or "nothing"
-        return [f"{made}: made by an earlier version; this one would run {planned}"]
+        return [f"{made}: made by an earlier version; this version would run {planned}"]
     if not cell.encoders:
         return []
     run = study.encoders[cell.encoders[0]].source.run
@@ -345,6 +385,7 @@ def _runs(study: Study, cell: Cell, ours: CellResult) -> list[str]:
 
 def _made(ours: CellResult) -> list[str]:
     """Return the precision and the machines of a cell."""
-    count = len(ours.machines)
-    mixed = f"on {count} machines, so its numbers mix them:" if count > 1 else ""
-    return [line for line in (ours.precision, mixed, *map(str, ours.machines)) if line]
+    lines = [ours.precision]
+    if len(ours.machines) > 1:
+        lines.append(f"numbers from {len(ours.machines)} machines:")
+    return list(filter(None, [*lines, *map(str, ours.machines)]))

@@ -1,4 +1,4 @@
-"""List the items with missing evaluations, and the reasons."""
+"""Items with missing evaluations, and the reasons."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -10,7 +10,7 @@ from replicse.spec.tables import Item
 
 
 def incomplete_items(items: Sequence[Item], measurements: Measurements) -> list[Incomplete]:
-    """Return the items with a missing or broken evaluation, in their order.
+    """List the items with a missing or broken evaluation, in their order.
 
     Args:
         items: the items.

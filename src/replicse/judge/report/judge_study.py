@@ -1,4 +1,4 @@
-"""Judge a complete study from the results of its items."""
+"""Judgement of a complete study from the results of its items."""
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
@@ -35,12 +35,12 @@ Table = tuple[Sequence[str], list[dict[str, Any]]]
 def judge_study(
     study: Study, results: Sequence[ItemResult], numbers: ClaimNumbers | None = None
 ) -> Judgements:
-    """Judge claims, adjudicated cells, and the audit, which covers all papers.
+    """Judge claims and adjudicated cells, and audit all papers.
 
     Args:
         study: the study.
-        results: the results of its items; the cells of an item without a result are missing.
-        numbers: the numbers for testing claims; default: the numbers in the results.
+        results: the results of its items. If an item has no result, its cells are missing.
+        numbers: the numbers for testing claims. Default: the numbers in the results.
     """
     claims = study_claims(study.names, study.studied)
     adjudicated = chain.from_iterable(adjudicate(study.papers, result) for result in results)
@@ -52,7 +52,15 @@ def judge_study(
 
 
 def judged_tables(judgements: Judgements, results: Sequence[ItemResult]) -> dict[str, Table]:
-    """Return fields and rows of the CSV files of a study, by name."""
+    """Return the CSV files of a study by name.
+
+    Args:
+        judgements: the judgements on the study.
+        results: the results of its items.
+
+    Returns:
+        Dict from `claims`, `adjudication`, `audit` and `cells` to the names of columns and a list of rows.
+    """
     kinds = {"claims": JudgedClaim, "adjudication": Explained, "audit": Finding}
     tables: dict[str, Table] = {}
     for name, kind in kinds.items():
@@ -64,7 +72,7 @@ def judged_tables(judgements: Judgements, results: Sequence[ItemResult]) -> dict
 def claim_numbers(measurements: Measurements) -> ClaimNumbers | None:
     """Return the numbers for testing claims on the record.
 
-    Returns None for other studies, whose results contain the numbers.
+    Returns None for other studies, because their results contain the numbers.
     """
     return RecordNumbers(measurements) if isinstance(measurements, RecordMeasurements) else None
 
@@ -78,10 +86,19 @@ def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
     """Load an item of a committed study.
 
     A note is added if other encoders are planned now.
+
+    Args:
+        plan: the study as it is planned now.
+        paths: the paths of the committed study.
+        item: the id `paper/item`.
     """
     result = ItemResult.read(paths.item(item)).model_copy(update={"kept": paths.kept})
-    planned = set(chain.from_iterable(cell.encoders for cell in plan.cells.get(item, ())))
-    shown = set(chain.from_iterable(cell.encoders for cell in result.cells))
+    planned: set[str] = set()
+    for planned_cell in plan.cells.get(item, ()):
+        planned.update(planned_cell.encoders)
+    shown: set[str] = set()
+    for cell in result.cells:
+        shown.update(cell.encoders)
     if planned == shown:
         return result
     study = read_json(paths.record)
@@ -102,9 +119,9 @@ def results_of(
     The results of a committed study are loaded as committed. Items that are not in the study are skipped.
 
     Args:
-        items: the names of the items.
+        items: the ids `paper/item`.
         measurements: the measurements of the study.
-        only: the cells to include; default: all.
+        only: the cells to include. Default: all cells.
     """
     study = measurements.study
     if isinstance(measurements, RecordMeasurements):
@@ -113,14 +130,21 @@ def results_of(
     if measurements.paths.kept:
         return [committed_item(study, measurements.paths, name) for name in names]
     results = [item_result(plan_item(study, study.items[name]), measurements, only) for name in names]
-    specifications = Specifications(study)
-    for sentence in describe_outdated({name: specifications.changes_of_item(name) for name in names}):
+    specifications, changes = Specifications(study), {}
+    for name in names:
+        changes[name] = specifications.changes_of_item(name)
+    for sentence in describe_outdated(changes):
         LOG.warning("%s", sentence)
     return results
 
 
 def adjust_item(measurements: Measurements, result: ItemResult) -> ItemResult:
-    """Adjust the verdicts of an item among the tabulated items of its paper."""
+    """Adjust the verdicts of an item among the tabulated items of a paper.
+
+    Args:
+        measurements: the measurements of the study.
+        result: the result of the item.
+    """
     if isinstance(measurements, RecordMeasurements):
         return adjusted_results(measurements, [result.item])[0]
     study = measurements.study
@@ -138,8 +162,12 @@ def adjust_item(measurements: Measurements, result: ItemResult) -> ItemResult:
 def study_of_others(study: Study, items: Iterable[str]) -> Study:
     """Return a study that contains some items of a config.
 
-    It is compiled if the given study does not contain all of them. An item that cannot be compiled is logged and left
-    out.
+    The study is compiled if the given study does not contain all of them. Items that cannot be compiled are logged and
+    skipped.
+
+    Args:
+        study: the study with the config.
+        items: the ids `paper/item`.
     """
     wanted = set(items)
     names = [item.id for item in chosen_items(study.config, study.papers, "config.yaml") if item.id in wanted]

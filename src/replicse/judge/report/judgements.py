@@ -7,7 +7,7 @@ from replicse.checked import Checked
 from replicse.spec.cell_id import CellId
 
 CERTAIN = "certain"
-NOT_AUDITED = "not audited"  # the rule of items that could not be compiled; pages do not count its findings
+NOT_AUDITED = "not audited"  # the rule for items that cannot be compiled; pages do not count these findings
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Paired:
 
     @property
     def strength(self) -> float:
-        """Return the mean divided by half the interval.
+        """Return the absolute mean divided by half the width of the interval.
 
-        Two seeds have no interval; their smaller difference is returned.
+        Two seeds have no interval; the smaller absolute difference is returned for them.
         """
         if self.low is None or self.high is None:
             return min(map(abs, self.by_seed))
@@ -45,14 +45,17 @@ class Paired:
 
 @dataclass(frozen=True)
 class Explained:
-    """One cell under one variant.
+    """A cell under a variant.
 
     Attributes:
-        gap: the printed number minus the other paper's. If no other paper prints one, the printed number minus ours as
-            described, at a comparable scale only.
-        noise: how large the gap may be from seeds and rounding alone; None if that is unknown.
-        described: ours as described.
-        ours: ours under the variant.
+        item, row, column, metric: the id of the cell.
+        other: the corresponding cell of another paper; an empty string if there is none.
+        reported_other, reported: the printed numbers of both cells.
+        gap: the printed number minus the other paper's number. If no other paper prints a number, it is the printed
+            number minus our number as described, at a comparable scale only.
+        noise: how large the gap can be from seeds and rounding alone; None if it is unknown.
+        described: our number as described.
+        ours: our number under the variant.
         effect: `ours` minus `described`, paired by seed.
         low, high: the 95% interval of the effect; None for fewer than three seeds.
         by_seed: the effect in each seed.
@@ -100,7 +103,7 @@ class Explained:
 
     @property
     def paired(self) -> Paired | None:
-        """Return the effect with its interval; None if it was not run."""
+        """Return the effect with the interval; None if it was not run."""
         if self.effect is None:
             return None
         return Paired(self.effect, self.low, self.high, self.by_seed)
@@ -112,13 +115,17 @@ class Explained:
 
 @dataclass(frozen=True)
 class Finding:
-    """A mistake in a paper: text, place, and what is true instead.
+    """A mistake in a paper, and the correct text.
 
     Attributes:
-        place: the place in words.
-        cells: ids `paper/item/row/column/metric`, the wrong cell first; for a claim, its `paper/id` is first.
-        certainty: "certain" if rounding cannot explain it, else what could explain it.
-        against: the places of the numbers that contradict it, in words.
+        rule: the name of the rule that found the mistake.
+        place: the place of the mistake in words.
+        cells: ids `paper/item/row/column/metric`, the wrong cell first. For a claim, the first id is `paper/id`.
+        printed: the printed text.
+        follows: the correct text.
+        certainty: "certain" if rounding cannot explain the mistake, else a possible explanation.
+        note: a remark.
+        against: the places of the numbers that contradict the printed text, in words.
     """
 
     paper: str
@@ -133,7 +140,7 @@ class Finding:
 
     @property
     def is_certain(self) -> bool:
-        """Return whether rounding cannot explain it."""
+        """Return whether rounding cannot explain the mistake."""
         return self.certainty == CERTAIN
 
     def line(self) -> dict[str, str]:
@@ -146,11 +153,17 @@ class JudgedClaim:
     """A claim with outcomes on printed, repeated and our numbers.
 
     Attributes:
-        reproduction: the outcome on the numbers of the study that repeated it; an empty string if there is none.
-        ran: how many of the cells have a number of ours.
+        claim: the id `paper/id`.
+        text, place: the sentence and its place in the paper.
+        cells: the ids of the cells that the claim uses.
+        reported: the outcome on the printed numbers.
+        reproduction: the outcome on the numbers of the study that repeated the paper; an empty string if there is none.
+        ours: the outcome on our numbers.
+        ran: the number of cells with a number of ours.
         probability: the probability of the weakest part.
         remark: the part that is not tested, and the outcome of each reading.
-        contradicts: claims of other papers that it contradicts.
+        contradicts: claims of other papers that the claim contradicts.
+        reason: the reasons of the outcomes.
     """
 
     claim: str
@@ -169,12 +182,12 @@ class JudgedClaim:
 
     @property
     def paper(self) -> str:
-        """Return the key of the paper that states it."""
+        """Return the key of the paper that contains the claim."""
         return self.claim.partition("/")[0]
 
     @property
     def cells_run(self) -> str:
-        """Return how many of the cells have a number of ours, as `2 of 10`."""
+        """Return how many cells have a number of ours, such as `2 of 10`."""
         return f"{self.ran} of {len(self.cells)}"
 
     def line(self) -> dict[str, str]:
@@ -189,7 +202,10 @@ class JudgedClaim:
         }
 
     def facts(self) -> dict[str, Any]:
-        """Return the row with numbers as numbers; None for a missing number."""
+        """Return the row of a CSV file with numbers as numbers.
+
+        Missing numbers are None.
+        """
         return {**self.line(), "probability": self.probability, "n_seeds": self.n_seeds}
 
 

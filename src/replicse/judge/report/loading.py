@@ -43,21 +43,22 @@ COUNTS = ("seed", "n_seeds", "job")
 class Results:
     """The results of a scale as DataFrames.
 
-    Numbers are floats, seeds and counts are integers, missing values are NA, and everything else is a string. Texts in
-    a column of numbers, such as retrieved sentences, are in a column with the suffix `_text`.
+    Numbers are floats, seeds and counts are integers, missing values are NA, and everything else is a string. If a
+    column of numbers contains strings, such as retrieved sentences, they are in another column with the suffix `_text`.
 
     Attributes:
-        values: one row per cell, protocol and seed: paper, item, row, column, protocol, seed, metric (its path), value,
-            encoder, run, group (a digest of several encoders), machine and package (several are separated by bars),
-            reported and published_sd (as the paper prints them).
-        cells: one row per judged cell: paper, item and the fields of the item's table. Verdicts are adjusted within
-            each paper: p is the p-value of the cell alone, p_adjusted after Benjamini-Hochberg.
-        jobs: one row per job of a search: paper, item, row, column, protocol, seed, metric, job (from 0), value,
+        values: a row for each cell, protocol and seed: paper, item, row, column, protocol, seed, metric (the metric
+            path), value, encoder, run, group (a digest of several encoders), machine and package (separated by bars if
+            there are several), reported and published_sd (as printed by the paper).
+        cells: a row for each judged cell: paper, item and the columns of the item's CSV file. Verdicts are adjusted
+            within each paper: p is the p-value of the cell alone, p_adjusted is the p-value after Benjamini-Hochberg.
+        jobs: a row for each job of a search: paper, item, row, column, protocol, seed, metric, job (from 0), value,
             encoder, run, and a column for each searched hyper-parameter, such as `optimisation.learning_rate`.
-        report: the report of the study, with effects, claims, audit and adjudication; None if it was not written.
-        readings: one row per value of the record, for the study `record` only: source, who, year, paper, item, row,
-            column, setting, printed (whether it is the printed setting), released (whether a checkpoint of the authors
-            was tested), differs, seed, value (as published), place and link.
+        report: the report of the study, with effects, claims, audit and adjudication. Default: None, if it was not
+            written.
+        readings: a row for each value of the record: source, who, year, paper, item, row, column, setting, printed
+            (whether it is the printed setting), released (whether it is a checkpoint of the authors), differs, seed,
+            value (as published), place and link. Default: None, for all studies except `record`.
     """
 
     values: pd.DataFrame
@@ -70,16 +71,19 @@ class Results:
 def load(folder: Path | str) -> Results:
     """Load the values and judged cells of a results folder as DataFrames.
 
-    The report of the study is loaded too, if it exists. The folder contains its record `config.json`. The report is in
-    the folder of reports next to the results.
+    The folder should contain a record `config.json`. The report of the study is loaded too if it exists in the folder
+    of reports next to the results.
 
     Args:
-        folder: the results of a scale or of a committed study, or a crate: the zip file that
-            `replicse keep NAME --crate FILE.zip` writes.
+        folder: the results of a scale or of a committed study, or a crate, which is a zip file of `replicse keep NAME
+            --crate FILE.zip`.
+
+    Returns:
+        The DataFrames `values`, `cells` and `jobs`, and the report.
 
     Raises:
-        MissingData: if the folder, the record or all items are missing.
-        BadInput: if one of them is broken.
+        MissingData: if the folder, its record or all items are missing.
+        BadInput: if a file is broken.
 
     Example:
         >>> results = replicse.load("results/micro")
@@ -91,14 +95,16 @@ def load(folder: Path | str) -> Results:
             return load(unpack_crate(folder, Path(scratch)))
     results = results_in(folder)
     report = folder.absolute().parents[1] / "reports" / folder.absolute().name / REPORT
-    readings = None
+    written = readings = None
+    if report.is_file():
+        written = Report.of(read_json(report), str(report))
     if results[0].kept == RECORD:
         readings = _readings(load_record(workflow_folder()))
     return Results(
         values=_typed(_texts(tidy_rows(results), TIDY)),
         cells=_typed(_texts(_judged_rows(results), CELLS)),
         jobs=_jobs_of(results),
-        report=Report.of(read_json(report), str(report)) if report.is_file() else None,
+        report=written,
         readings=readings,
     )
 
@@ -115,7 +121,7 @@ def _judged_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, str]]:
 def _jobs_of(results: Sequence[ItemResult]) -> pd.DataFrame:
     """Return a row for each job of each search.
 
-    Hyper-parameters keep their types and are missing in other searches.
+    Hyper-parameters have their own types, and are missing in other searches.
     """
     rows = list(job_rows(results))
     names = dict.fromkeys(chain.from_iterable(rows))
@@ -143,14 +149,14 @@ def _readings(record: Record) -> pd.DataFrame:
 
 
 def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFrame:
-    # Strings first, because pandas would parse a row id such as "none" or "NA" as missing.
+    # Convert to strings first, because pandas parses a row id such as "none" or "NA" as missing.
     return pd.DataFrame(rows, columns=names).astype(str)
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     """Parse the columns of numbers.
 
-    Texts in them are moved to a column with the suffix `_text`.
+    Strings in these columns are moved to a column with the suffix `_text`.
     """
     for name in frame.columns.intersection([*NUMBERS, *COUNTS]):
         texts = frame[name].fillna("")
@@ -165,4 +171,6 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _printed_value(text: str) -> float:
     number = parse_number(text)
-    return number.value if number else math.nan
+    if number is None:
+        return math.nan
+    return number.value

@@ -1,4 +1,7 @@
-"""Compare methods across studies: one result for each method and study."""
+"""Comparison of methods across studies.
+
+There is one result for each method and study.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,9 +18,13 @@ from replicse.spec.tables import Item
 
 @dataclass(frozen=True)
 class MethodsStudy:
-    """A study to compare: record, items, and the method of each row.
+    """A study to compare.
 
-    `methods` has the key (item, row).
+    Attributes:
+        name: the name of the study.
+        record: the record of the study.
+        items: the items.
+        methods: dict from (item, row) to the method.
     """
 
     name: str
@@ -30,7 +37,10 @@ class MethodsStudy:
 class MethodResult:
     """The result of a method in a study.
 
-    `effect` is the effect against the shared method, if it was measured.
+    Attributes:
+        item: the item that contains the result.
+        cell: the cell of the main metric.
+        effect: the effect against the shared method. Default: None, if it was not measured.
     """
 
     item: JudgedItem
@@ -40,7 +50,7 @@ class MethodResult:
 
 @dataclass
 class Method:
-    """A method by its recipe and its longest label, with its results by study."""
+    """A method with recipe, longest label, and results by study."""
 
     recipe: str
     label: str = ""
@@ -51,7 +61,11 @@ class Method:
 class Methods:
     """Methods with the column to show for each study.
 
-    Methods with the most studies are first; `shared` is the first method.
+    Attributes:
+        studies: the studies by name.
+        columns: the column to show, by name of the study.
+        methods: the methods; methods with results in the most studies are first.
+        shared: the first method.
     """
 
     studies: Mapping[str, MethodsStudy]
@@ -63,8 +77,11 @@ class Methods:
 def recipes_of(items: Iterable[Item]) -> dict[tuple[str, str], str]:
     """Return the method of each (item, row).
 
-    A method is a recipe with its changes, such as `simcse/unsup, dropout.hidden 0.0`, or an encoder that is not
+    A method is a recipe with changes, such as `simcse/unsup, dropout.hidden 0.0`, or an encoder that is not
     trained.
+
+    Args:
+        items: the items.
     """
     recipes = {}
     for item in items:
@@ -89,11 +106,16 @@ def _changes(entries: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 def methods_by_study(studies: Iterable[MethodsStudy]) -> Methods | None:
-    """Return all methods with their results in one column of each study.
+    """Collect all methods with their results in one column of each study.
 
-    Returns None if no study trains an encoder.
+    The column is the average over STS. If a study has no such average, the first column whose shape is compared is
+    used.
 
-    The column is the average over STS, else the first column whose shape is judged.
+    Args:
+        studies: the studies.
+
+    Returns:
+        The methods; None if no study trains an encoder.
     """
     columns: dict[str, ColumnHead] = {}
     methods: dict[str, Method] = {}
@@ -116,7 +138,7 @@ def methods_by_study(studies: Iterable[MethodsStudy]) -> Methods | None:
 def _column(items: Sequence[JudgedItem]) -> ColumnHead | None:
     """Return the column to compare: the average over STS if it exists.
 
-    Otherwise it is the first column whose shape is judged, of items with trained encoders.
+    Otherwise, it is the first column whose shape is compared. Only items with trained encoders are used.
     """
     columns: list[ColumnHead] = []
     for item in items:
@@ -130,7 +152,7 @@ def _column(items: Sequence[JudgedItem]) -> ColumnHead | None:
 def _results(study: MethodsStudy, main: ColumnHead) -> Iterator[tuple[str, str, MethodResult]]:
     """Yield recipe, label and result of each row with the main metric.
 
-    Rows with the same encoders are one method, named by the recipe of the first row.
+    Rows with the same encoders are the same method, named by the recipe of the first row.
     """
     first: dict[tuple[str, ...], str] = {}
     for item in study.items:

@@ -1,4 +1,4 @@
-"""Define the parts of a study's record that a report uses."""
+"""Parts of a study's record for the report."""
 
 from typing import Annotated, Any
 

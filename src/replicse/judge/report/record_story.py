@@ -1,4 +1,4 @@
-"""Describe others' measurements of a cell for `replicse why`."""
+"""Others' measurements of a cell as lines for `replicse why`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -16,25 +16,31 @@ def others_lines(results: Sequence[SourceResult]) -> Iterator[str]:
 
     A line contains the values, the verdict, and the file or comment with the values. The deciding source is first, then
     other sources in the printed setting, then other settings.
+
+    Args:
+        results: the results of the cell by source.
     """
     for result in results:
-        first, *more = dict.fromkeys(result.links)
-        place = first + (f" and {several(len(more), 'more file')}" if more else "")
+        place, *more = dict.fromkeys(result.links)
+        if more:
+            place += f" and {several(len(more), 'more file')}"
         about = f"{result.cited}, {result.year}"
         parts = (f"{result.source}: {_measured(result)}", _judged(result), _values(result), about, place)
-        yield "; ".join(part for part in parts if part)
+        yield "; ".join(filter(None, parts))
 
 
 def others_facts(results: Sequence[SourceResult]) -> list[dict[str, Any]]:
     """Return others' measurements of a cell as dicts for JSON."""
-    return [asdict(result) for result in results]
+    return list(map(asdict, results))
 
 
 def _measured(result: SourceResult) -> str:
     """Return `75.35, sd 0.60, 5 runs`."""
     if not result.trained:
         value = _rounded(result.values[0])
-        return f"{value} with the released checkpoint" if result.released else value
+        if result.released:
+            return f"{value} with the released checkpoint"
+        return value
     if result.sd is None:
         return f"{_rounded(result.values[0])}, one run"
     return f"{result.mean:.2f}, sd {result.sd:.2f}, {result.n} runs"
@@ -51,18 +57,22 @@ def _values(result: SourceResult) -> str:
 
 
 def _rounded(value: str) -> str:
-    """Return a published value.
+    """Round a published value of full precision to two decimals.
 
-    A value of full precision is rounded to two decimals.
+    Shorter values are unchanged.
     """
-    return value if len(value) <= LONGEST else f"{float(value):.2f}"
+    if len(value) <= LONGEST:
+        return value
+    return f"{float(value):.2f}"
 
 
 def _judged(result: SourceResult) -> str:
-    """Return the verdict of a source, or how its setting differs."""
+    """Return the verdict of a source, or the difference of the setting."""
     if not result.is_printed:
-        effect = f"; {_effect(result.effect)}" if result.effect else ""
-        return f"another setting: {result.difference}{effect}"
+        setting = f"another setting: {result.difference}"
+        if result.effect:
+            return f"{setting}; {_effect(result.effect)}"
+        return setting
     if result.low is None or result.high is None or not result.trained:
         return result.verdict
     borrowed = ", with the spread of another source" if result.borrowed else ""
@@ -72,4 +82,4 @@ def _judged(result: SourceResult) -> str:
 def _effect(effect: SettingEffect) -> str:
     interval = "" if effect.low is None else f" [{effect.low:+.2f}, {effect.high:+.2f}]"
     paired = ", paired by seed" if effect.is_paired else ""
-    return f"{effect.mean:+.2f}{interval} to its printed setting{paired}"
+    return f"{effect.mean:+.2f}{interval} from its printed setting{paired}"

@@ -1,4 +1,4 @@
-"""Count how many printed numbers others measured."""
+"""Counts of printed numbers measured by others."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,13 +29,13 @@ def record_summary(
     results: Sequence[ItemResult],
     others: Mapping[str, Others],
 ) -> RecordSummary:
-    """Return the counts and sources of the record.
+    """Count the measured numbers of the record, and list the sources.
 
     Args:
-        papers: All papers by key; a paper without a measured number is left out.
-        record: The record.
-        results: The results of the measured items, with adjusted verdicts.
-        others: The measurements of all sources, by item.
+        papers: all papers by key; papers without a measured number are skipped.
+        record: the record.
+        results: the results of the measured items, with adjusted verdicts.
+        others: dict from item to the measurements of all sources.
     """
     items = []
     for result in results:
@@ -43,7 +43,10 @@ def record_summary(
         if count.measured:
             items.append(count)
     measured = {count.paper for count in items}
-    counts = [_count_paper(papers[key], papers, items) for key in papers if key in measured]
+    counts = []
+    for key, paper in papers.items():
+        if key in measured:
+            counts.append(_count_paper(paper, papers, items))
     return RecordSummary(papers=tuple(counts), items=tuple(items), sources=tuple(_sources(record)))
 
 
@@ -69,7 +72,7 @@ def _count_item(result: ItemResult, others: Others) -> RecordCount:
 
 
 def _count_paper(paper: Paper, papers: Mapping[str, Paper], items: Sequence[RecordCount]) -> RecordCount:
-    """Return the counts of a paper, including its items that nobody measured."""
+    """Count the numbers of a paper, including items that nobody measured."""
     printed = sum(_count_printed(item, papers) for item in paper.items.values())
     counts = [count for count in items if count.paper == paper.key]
     sums = {}
@@ -79,7 +82,7 @@ def _count_paper(paper: Paper, papers: Mapping[str, Paper], items: Sequence[Reco
 
 
 def _count_printed(item: Item, papers: Mapping[str, Paper]) -> int:
-    """Count the numbers that an item prints and does not quote."""
+    """Count the numbers of an item that are printed and not quoted."""
     count = 0
     for row in item.rows:
         for column in item.columns:
@@ -91,7 +94,7 @@ def _count_printed(item: Item, papers: Mapping[str, Paper]) -> int:
 
 def _sources(record: Record) -> Iterator[SourceFacts]:
     for name, source in record.sources.items():
-        readings = [reading for reading in record.readings if reading.source == name]
+        cells = [reading.cell for reading in record.readings if reading.source == name]
         yield SourceFacts(
             name=name,
             who=source.who,
@@ -102,6 +105,6 @@ def _sources(record: Record) -> Iterator[SourceFacts]:
             stack=source.stack or "",
             gpus=source.gpus or "",
             note=source.note or "",
-            values=len(readings),
-            cells=len({reading.cell for reading in readings}),
+            values=len(cells),
+            cells=len(set(cells)),
         )

@@ -1,4 +1,4 @@
-"""Define the report of a study, which every output format renders."""
+"""The report of a study, which every output format uses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from replicse.spec.cell_id import CellId
 class RankAgreement:
     """Kendall's tau-b between our row means and the reported numbers.
 
-    `p` is two-sided.
+    `p` is the two-sided p-value.
     """
 
     tau: float
@@ -34,7 +34,7 @@ class BestRow:
 
     @property
     def kept(self) -> bool:
-        """Return whether a row that is best in the paper is best in our results."""
+        """Return whether a row is best both in the paper and in our results."""
         return bool(set(self.reported) & set(self.ours))
 
 
@@ -53,7 +53,7 @@ class RowDifference:
     def agrees(self) -> bool | None:
         """Return whether both differences have the same sign.
 
-        Returns None if one is zero or not printed.
+        Returns None if a difference is zero or not printed.
         """
         if not self.printed or not self.ours.mean:
             return None
@@ -62,13 +62,17 @@ class RowDifference:
 
 @dataclass(frozen=True)
 class Effect(RowDifference):
-    """The effect of a row against the baseline row, in one column.
+    """The effect of a row against the baseline row, in a column.
 
     Attributes:
+        item: the id of the item.
+        cell: the id of the cell.
         base: the label of the baseline row; `row` is the label of the row.
-        points: the effect is in percentage points.
-        backbones: the number of backbones of a crossed row, with `ours` over all pairs of backbone and seed; else 0.
-        p: the two-sided p-value, None without an interval.
+        column: the label of the column.
+        points: whether the effect is in percentage points.
+        backbones: the number of backbones of a crossed row, with `ours` over all pairs of backbone and seed. Default:
+            0, for other rows.
+        p: the two-sided p-value. Default: None, if there is no interval.
     """
 
     item: str
@@ -82,13 +86,14 @@ class Effect(RowDifference):
     @property
     def difference(self) -> str:
         """Return the compared rows in words."""
-        return f"{self.row} less {self.base}"
+        return f"{self.row} minus {self.base}"
 
     @property
     def strength(self) -> tuple[bool, bool, float]:
         """Return the sort key of effects.
 
-        Crossed effects are first, then percentages, then the mean divided by half the interval.
+        Crossed effects are first, then percentages, then effects by their mean divided by half the width of the
+        interval.
         """
         return bool(self.backbones), self.points, self.ours.strength
 
@@ -99,15 +104,19 @@ class Effect(RowDifference):
 
     @property
     def over(self) -> str:
-        """Return in words what the mean of ours is over."""
-        return f"over {self.ours.n} pairs of backbone and seed" if self.backbones else "paired by seed"
+        """Describe the values that our mean is computed from."""
+        if self.backbones:
+            return f"over {self.ours.n} pairs of backbone and seed"
+        return "paired by seed"
 
 
 @dataclass(frozen=True)
 class ComparedRows:
     """The significant differences between rows (Holm).
 
-    `tested` is how many were tested; the smallest p-value is first.
+    Attributes:
+        tested: the number of tested differences.
+        significant: the significant differences, the smallest p-value first.
     """
 
     tested: int
@@ -116,13 +125,18 @@ class ComparedRows:
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """The shape of one column of an item, printed and ours.
+    """The shape of a column of an item, printed and ours.
 
     The shape is the order of rows, the best row and the signs of differences.
 
     Attributes:
+        item, column: the ids of the item and the column.
+        label: the label of the column, with the metric if it is not unique.
         printed, ours: the printed number and our mean of each row.
-        order_printed, order_ours: the rows, the best first.
+        order_printed, order_ours: the rows, the best row first.
+        rank: the rank correlation of both.
+        best: the best rows of both; None if they are unknown.
+        signs: the differences to the baseline row.
     """
 
     item: str
@@ -140,7 +154,7 @@ class ColumnShape:
 class JudgedItem(ItemResult):
     """An item with effects, counts of verdicts, and others' measurements.
 
-    `others` are by the id of the cell as described.
+    `others` is a dict from the id of the cell as described to the measurements.
     """
 
     effects: tuple[Effect, ...] = ()
@@ -152,7 +166,7 @@ class JudgedItem(ItemResult):
 class AdjudicatedItem:
     """The shown cells of an adjudicated item.
 
-    `left_out` is how many cells are not shown.
+    `left_out` is the number of cells that are not shown.
     """
 
     item: str
@@ -164,7 +178,13 @@ class AdjudicatedItem:
 class GapExplained:
     """The variant that explains the most gaps of an item.
 
-    `rows` are the labels of the rows, `share` is the share of all these gaps together.
+    Attributes:
+        item: the id of the item.
+        protocol: the variant.
+        outcome: `explains` or `in part`.
+        gaps: the number of gaps.
+        rows: the labels of the rows.
+        share, low, high: the share of all these gaps together, with the 95% interval.
     """
 
     item: str
@@ -179,7 +199,7 @@ class GapExplained:
 
 @dataclass(frozen=True)
 class Turned:
-    """A column of an item in which our best row is not the printed one."""
+    """A column of an item with another best row than the paper."""
 
     item: str
     column: str
@@ -188,10 +208,14 @@ class Turned:
 
 @dataclass(frozen=True)
 class Orders:
-    """How often results agree with the printed shape.
+    """Agreement of the results with the printed shape.
 
-    Counts are of signs of effects and of best rows; `tau` is the median over columns. `turned` contains the columns in
-    which another row is best.
+    Attributes:
+        signs_kept, signs: the number of effects with the printed sign, and of all effects.
+        best_kept, best: the number of columns with the printed best row, and of all columns with a best row.
+        tau: the median of Kendall's tau-b over columns.
+        columns: the number of columns.
+        turned: the columns with another best row.
     """
 
     signs_kept: int
@@ -205,9 +229,9 @@ class Orders:
 
 @dataclass(frozen=True)
 class Tests:
-    """How many cells were tested, and how many differ from the paper.
+    """The number of tested cells, and of cells that differ from the paper.
 
-    `false` is the share of the latter that may be false.
+    `false` is the expected share of false results among cells that differ.
     """
 
     cells: int
@@ -217,7 +241,7 @@ class Tests:
 
 @dataclass(frozen=True)
 class Seconds:
-    """The time that parts of a study took, as (name, seconds, jobs)."""
+    """The time of parts of a study, as (name, seconds, jobs)."""
 
     parts: tuple[tuple[str, float, int], ...]
     runs: int
@@ -226,7 +250,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class FailedJob:
-    """A failed job, its log with the last lines, and what to do."""
+    """A failed job with log file, last lines and remedy."""
 
     name: str
     log: str
@@ -238,7 +262,7 @@ class FailedJob:
 class Incomplete:
     """An item with missing evaluations.
 
-    Failed jobs and broken files are the reasons.
+    The reasons are failed jobs and broken files.
     """
 
     item: str
@@ -250,7 +274,9 @@ class Incomplete:
     @property
     def state(self) -> str:
         """Return `failed` if a job failed or a file is broken, else `not run`."""
-        return "failed" if self.failed or self.broken else "not run"
+        if self.failed or self.broken:
+            return "failed"
+        return "not run"
 
     @property
     def why(self) -> str:
@@ -259,21 +285,32 @@ class Incomplete:
 
     @property
     def remedy(self) -> str:
-        """Return what to do, without duplicates."""
+        """Return the remedies without duplicates."""
         remedies = [job.remedy for job in self.failed]
         if self.broken:
             remedies.append(f"fix or delete the file, {AGAIN}")
-        return "; ".join(dict.fromkeys(remedies)) or "give the same command again"
+        return "; ".join(dict.fromkeys(remedies)) or "run the same command again"
 
 
 class Report(Checked):
-    """Everything that a format shows of a study.
+    """The content of a report.
 
     Attributes:
         study: the record of the study.
-        differences: the significant differences of rows to their baseline rows.
-        orders: the summary of all `shapes`.
+        items: the items.
+        claims: the judged claims.
+        audit: the findings of the audit.
+        adjudication: the adjudicated items.
         gaps_known: whether a printed gap is larger than its noise; None if there is no gap.
+        gap_explained: the variant that explains the most gaps.
+        differences: the significant differences of rows to their baseline rows.
+        shapes: the shape of each column.
+        orders: the summary of all `shapes`.
+        tests: the number of tested cells.
+        seconds: the time that the jobs took.
+        machines: the machines that computed the numbers.
+        incomplete: items with missing evaluations.
+        causes_page, causes, measured: the page of causes, if it is included.
         record: the summary of the record, for the study of the record.
     """
 
@@ -300,7 +337,7 @@ class Report(Checked):
     def mixture(self) -> str:
         """Return a sentence about several machines.
 
-        Returns an empty string for one machine.
+        Returns an empty string for a single machine.
         """
         return describe_mixture(self.machines)
 

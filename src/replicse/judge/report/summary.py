@@ -1,4 +1,4 @@
-"""Summarise the results of a study."""
+"""Summary of the results of a study."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -21,10 +21,16 @@ MOST_PARTS = 8  # the time of other parts is added up
 
 
 def compared_rows(items: Sequence[JudgedItem]) -> ComparedRows | None:
-    """Return the significant differences to baseline rows (Holm).
+    """Test the differences of rows to their baseline rows (Holm).
 
-    Returns None if no difference can be tested. A difference of the same runs in several tables is counted once, over
-    all pairs of backbone and seed if possible. Two seeds give no interval, so their differences are not tested.
+    If several tables contain a difference of the same runs, it is counted once, over all pairs of backbone and seed if
+    possible. Two seeds give no interval, so their differences are not tested.
+
+    Args:
+        items: the items.
+
+    Returns:
+        The significant differences; None if no difference can be tested.
     """
     tested: dict[tuple[object, ...], Effect] = {}
     for item in items:
@@ -42,7 +48,7 @@ def compared_rows(items: Sequence[JudgedItem]) -> ComparedRows | None:
 def _runs_compared(item: JudgedItem, effect: Effect) -> tuple[object, ...]:
     """Return the encoders of both rows and the metric.
 
-    The cell itself if it has no encoders.
+    Returns the cell if it has no encoders.
     """
     cell, base = item.described[effect.cell], item.described[effect.cell.at(item.baseline)]
     return (cell.encoders, base.encoders, cell.metric_path) if cell.encoders else (effect.cell,)
@@ -55,47 +61,63 @@ def _p(effect: Effect) -> float:
 def orders_kept(shapes: Sequence[ColumnShape]) -> Orders | None:
     """Count how often columns agree with the printed orders and signs.
 
-    Returns None if there are no columns.
+    Args:
+        shapes: the shapes of the columns.
+
+    Returns:
+        The counts; None if there are no columns.
     """
     if not shapes:
         return None
-    best = [Turned(shape.item, shape.label, shape.best) for shape in shapes if shape.best is not None]
-    every_sign = chain.from_iterable(shape.signs for shape in shapes)
-    signs = [sign.agrees for sign in every_sign if sign.agrees is not None]
+    best, signs, taus = [], [], []
+    for shape in shapes:
+        taus.append(shape.rank.tau)
+        if shape.best is not None:
+            best.append(Turned(shape.item, shape.label, shape.best))
+        for sign in shape.signs:
+            if sign.agrees is not None:
+                signs.append(sign.agrees)
     turned = tuple(each for each in best if not each.best.kept)
     return Orders(
         signs_kept=sum(signs),
         signs=len(signs),
         best_kept=len(best) - len(turned),
         best=len(best),
-        tau=median(shape.rank.tau for shape in shapes),
+        tau=median(taus),
         columns=len(shapes),
         turned=turned,
     )
 
 
 def count_tests(items: Sequence[JudgedItem]) -> Tests | None:
-    """Count the tested cells, and those with the verdict higher or lower.
+    """Count the tested cells, and cells with the verdict higher or lower.
 
-    Returns None if no cell was tested.
+    Args:
+        items: the items.
+
+    Returns:
+        The counts; None if no cell was tested.
     """
-    cells = chain.from_iterable(item.described.values() for item in items)
-    verdicts = [cell.verdict for cell in cells if cell.p is not None]
-    if not verdicts:
+    tested = found = 0
+    for item in items:
+        for cell in item.described.values():
+            if cell.p is not None:
+                tested += 1
+                found += cell.verdict in ("higher", "lower")
+    if not tested:
         return None
-    found = sum(verdict in ("higher", "lower") for verdict in verdicts)
-    return Tests(len(verdicts), found, FALSE)
+    return Tests(tested, found, FALSE)
 
 
 def seconds_by_part(training: Mapping[str, float], evaluations: Mapping[str, float]) -> Seconds | None:
     """Add up the seconds of runs and evaluations, the longest part first.
 
     Args:
-        training: seconds by run; the name of a run begins with its objective.
-        evaluations: seconds by evaluation.
+        training: dict from run to seconds; the name of a run begins with the objective.
+        evaluations: dict from evaluation to seconds.
 
     Returns:
-        The seconds of the parts; None if there are none.
+        The seconds of the parts; None if nothing was run.
     """
     parts: dict[str, list[float]] = {}
     for run, seconds in training.items():

@@ -1,4 +1,4 @@
-"""Describe the effect of each variant on a cell for `replicse why`."""
+"""The effect of each variant on a cell as lines for `replicse why`."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def explained_variants(study: Study, cell: Cell, result: ItemResult) -> list[Exp
 
 
 def variant_lines(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
-    """Yield a line for each variant with its effect and outcome."""
+    """Yield a line with effect and outcome for each variant."""
     failed = set()
     for name, each in result.by_id.items():
         if name.described == cell.id.described and each.verdict == "failed":
@@ -34,14 +34,16 @@ def variant_lines(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]
             effect = _describe_effect(variant)
         elif failed & {cell.protocol, variant.protocol}:
             effect = "failed"
+        elif cell.encoders:
+            effect = "not run"
         else:
-            effect = "not run" if cell.encoders else "nothing to run"
+            effect = "nothing to run"
         effect += _describe_share(variant)
         yield ", ".join(filter(None, [f"{variant.protocol}: {effect}", outcome, variant.note]))
 
 
 def _describe_effect(variant: Explained) -> str:
-    """Return an effect with its interval, or with the effect of each seed."""
+    """Return an effect with the interval, or with the effect of each seed."""
     if variant.low is not None:
         return f"{variant.effect:+.2f} [{variant.low:+.2f}, {variant.high:+.2f}]"
     if len(variant.by_seed) > 1:
@@ -51,7 +53,7 @@ def _describe_effect(variant: Explained) -> str:
 
 
 def _describe_share(variant: Explained) -> str:
-    """Return the share of the printed gap that a variant explains."""
+    """Return the share of the printed gap explained by a variant."""
     if variant.share is not None:
         return f", {100 * variant.share:.0f}% of the printed gap of {variant.gap:+.2f}"
     if variant.outcome and variant.noise is not None:

@@ -1,1 +1,1 @@
-"""Compute intervals, tests and agreement over seeds."""
+"""Intervals, tests and agreement over seeds."""

@@ -1,9 +1,11 @@
-"""Compare the shape of a table with the paper's.
+"""Agreement of the shape of a table with the paper.
 
-The shape is the order of the rows, the best row, and the sign of each ablation. Orders and signs are defined at every
-scale, also if absolute numbers are not comparable. Reported numbers are dicts row -> number; ours are dicts row -> one
-value a seed in one order of seeds for all rows, None if it is missing. A row with a single value (a baseline) has no
-seeds and is paired with every seed of the others. Rows that are in only one of the two dicts are ignored.
+The shape is the order of the rows, the best row, and the sign of each ablation. Orders and signs can be compared at
+every scale, even if absolute numbers cannot.
+
+Printed numbers are a dict from row to number. Our numbers are a dict from row to a list with a value per seed, or None
+for a missing value; all rows have the same order of seeds. A row with a single value (a baseline) has no seeds and is
+paired with every seed of the other rows. Rows in only one of the two dicts are skipped.
 """
 
 import math
@@ -19,10 +21,14 @@ Ours = Mapping[str, Sequence[float | None]]
 def rank_agreement(reported: Printed, ours: Ours) -> RankAgreement | None:
     """Compute Kendall's tau-b between our row means and printed numbers.
 
-    The p-value is exact without ties and a normal approximation otherwise.
+    The p-value is exact without ties. With ties, a normal approximation is used.
+
+    Args:
+        reported: dict from row to printed number.
+        ours: dict from row to our values.
 
     Returns:
-        The agreement; None for fewer than two rows with both numbers, or if all numbers of a side are equal.
+        The agreement; None if fewer than two rows have both numbers, or if all numbers of a side are equal.
     """
     from scipy.stats import kendalltau
 
@@ -34,13 +40,21 @@ def rank_agreement(reported: Printed, ours: Ours) -> RankAgreement | None:
     if len(means) < 2:
         return None
     tau, p = kendalltau(list(means.values()), [reported[row] for row in means])
-    return None if math.isnan(tau) else RankAgreement(float(tau), float(p), len(means))
+    if math.isnan(tau):
+        return None
+    return RankAgreement(float(tau), float(p), len(means))
 
 
 def best_row(reported: Printed, ours: Ours, *, better: str = "higher") -> BestRow | None:
-    """Return the best rows of both sides.
+    """Find the best rows of the paper and of our results.
 
-    Returns None for fewer than two rows, or if one of them has no value.
+    Args:
+        reported: dict from row to printed number.
+        ours: dict from row to our values.
+        better: which numbers are better, "higher" or "lower". Default: "higher".
+
+    Returns:
+        The best rows, including ties; None if fewer than two rows are in both dicts, or if a row has no finite value.
     """
     means = {}
     for row in reported:
@@ -61,7 +75,16 @@ def _rows_at(numbers: Mapping[str, float], best: Callable[[Iterable[float]], flo
 
 
 def row_differences(reported: Printed, ours: Ours, baseline: str) -> Iterator[RowDifference]:
-    """Yield the difference of each row to the baseline row, ours and printed."""
+    """Yield the difference of each row to the baseline row.
+
+    Args:
+        reported: dict from row to printed number.
+        ours: dict from row to our values.
+        baseline: the id of the baseline row.
+
+    Yields:
+        The printed difference (None unless both rows are printed), and our difference paired by seed.
+    """
     if baseline not in ours:
         return
     for row in ours:

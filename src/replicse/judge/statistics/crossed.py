@@ -1,6 +1,6 @@
-"""Compute variance components of crossed rows.
+"""Variance components of crossed rows.
 
-A crossed row was trained with every seed on the backbone of every seed.
+A crossed row is trained with every seed on the backbone of every seed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ Crossed = list[list[float]]
 
 
 def crossed_notes(result: ItemResult) -> Iterator[str]:
-    """Yield a sentence for each crossed number and its difference to baseline."""
+    """Yield sentences on crossed numbers and differences to the baseline."""
     designs = crossed_designs(result)
     for column in result.columns:
         for row in result.rows:
@@ -29,13 +29,20 @@ def crossed_notes(result: ItemResult) -> Iterator[str]:
             difference = crossed_difference(designs, result.baseline, cell)
             if difference:
                 baseline = result.row_names[result.baseline]
-                yield from _sentence(f"{row.label} less {baseline}, {column.label}", difference)
+                yield from _sentence(f"{row.label} minus {baseline}, {column.label}", difference)
 
 
 def crossed_difference(designs: Mapping[CellId, Crossed], baseline: str, cell: CellId) -> Crossed | None:
     """Subtract the baseline row from a crossed cell, by backbone and seed.
 
-    Returns None if one of them is not crossed, and for the baseline row itself.
+    Args:
+        designs: dict from cell to values, as returned by `crossed_designs`.
+        baseline: the id of the baseline row.
+        cell: the cell.
+
+    Returns:
+        The differences, (backbones, seeds); None if the cell or its baseline is not crossed, or if the cell is in the
+        baseline row.
     """
     design, base = designs.get(cell), designs.get(cell.at(baseline))
     if cell.row == baseline or design is None or base is None:
@@ -46,7 +53,13 @@ def crossed_difference(designs: Mapping[CellId, Crossed], baseline: str, cell: C
 def crossed_designs(result: ItemResult) -> dict[CellId, Crossed]:
     """Return the values of each crossed cell, (backbones, seeds).
 
-    Designs with missing values are left out.
+    Cells with missing values are skipped.
+
+    Args:
+        result: the result of an item.
+
+    Returns:
+        Dict from cell to a list with a list of values for each backbone.
     """
     cells: dict[CellId, list[CellResult]] = {}
     for cell in result.cells:
@@ -54,7 +67,9 @@ def crossed_designs(result: ItemResult) -> dict[CellId, Crossed]:
             cells.setdefault(result.id_of(cell).described, []).append(cell)
     designs = {}
     for key, lines in cells.items():
-        design: list[list[Any]] = [[each.value for each in line.values] for line in lines]
+        design: list[list[Any]] = []
+        for line in lines:
+            design.append([each.value for each in line.values])
         if all(isinstance(value, float) for value in chain.from_iterable(design)):
             designs[key] = design
     return designs

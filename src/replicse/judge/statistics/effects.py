@@ -1,7 +1,4 @@
-"""Compute the difference of each row of a table to its baseline row.
-
-Differences are printed ones and ours, paired by seed.
-"""
+"""Differences of the rows of a table to the baseline row, paired by seed."""
 
 from collections.abc import Iterator
 
@@ -18,7 +15,10 @@ from replicse.registry.suites import is_percentage
 def effects_of(item: ItemResult) -> Iterator[Effect]:
     """Yield the effect of every measured row, column by column.
 
-    The effect of a crossed row is averaged over all pairs of backbone and seed.
+    The effect of a crossed row is averaged over all pairs of backbone and seed if there are at least three backbones.
+
+    Args:
+        item: the result of an item; it yields nothing if the item has no baseline.
     """
     designs = crossed_designs(item)
     base = _plain_label(item.row_names.get(item.baseline, ""))
@@ -26,9 +26,11 @@ def effects_of(item: ItemResult) -> Iterator[Effect]:
         for each in row_differences(*column_values(item, column, printed=False), item.baseline):
             cell = item.id_at(each.row, column)
             crossed = crossed_difference(designs, item.baseline, cell) or []
-            backbones = len(crossed) if len(crossed) >= FEWEST_SEEDS else 0
-            ours = mean_of_crossed(crossed) if backbones else each.ours
-            p = None if ours.low is None else p_of_mean(ours, (backbones or ours.n) - 1)
+            ours, degrees, backbones = each.ours, each.ours.n - 1, 0
+            if len(crossed) >= FEWEST_SEEDS:
+                backbones = len(crossed)
+                ours, degrees = mean_of_crossed(crossed), backbones - 1
+            p = None if ours.low is None else p_of_mean(ours, degrees)
             yield Effect(
                 row=_plain_label(item.row_names[each.row]),
                 printed=each.printed,

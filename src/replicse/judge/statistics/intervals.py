@@ -1,4 +1,4 @@
-"""Compute intervals and tests over seeds."""
+"""Intervals and tests over seeds."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from replicse.judge.report.judgements import Paired
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.spec.printed import Spread
 
-# A published spread is refuted if a variance ratio like ours has a probability below 1%.
+# A published standard deviation is rejected if a variance ratio like ours has a probability below 1%.
 REFUTING = 0.99
 # Probabilities below the lower and the upper bound of an interval.
 BOUNDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
@@ -21,6 +21,9 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
     """Compute the mean and the sample standard deviation (None for one value).
 
     `math.fsum` makes both independent of the order of the values.
+
+    Args:
+        values: at least one number.
     """
     count = len(values)
     mean = math.fsum(values) / count
@@ -32,15 +35,17 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
 def spread_of(values: Sequence[float]) -> float | None:
     """Compute the sample standard deviation; None for fewer than three values.
 
-    An interval is not computed from fewer values.
+    No interval should be computed from fewer values.
     """
     return mean_and_spread(values)[1] if len(values) >= FEWEST_SEEDS else None
 
 
 def t_below(x: float, degrees: float) -> float:
-    """Compute the probability that Student's t is below x.
+    """Compute the probability that Student's t is below a value.
 
-    Infinite degrees mean a normal variable.
+    Args:
+        x: the value.
+        degrees: degrees of freedom; infinity for a normal distribution.
     """
     from scipy.special import stdtr
 
@@ -51,7 +56,9 @@ def t_below(x: float, degrees: float) -> float:
 def t_quantile(degrees: float, level: float = LEVEL) -> float:
     """Compute the two-sided quantile of Student's t.
 
-    Infinite degrees mean a normal variable.
+    Args:
+        degrees: degrees of freedom; infinity for a normal distribution.
+        level: the probability of the interval between minus and plus the quantile. Default: 0.95.
     """
     from scipy.special import stdtrit
 
@@ -59,15 +66,15 @@ def t_quantile(degrees: float, level: float = LEVEL) -> float:
 
 
 def pool_spreads(values: Sequence[float], published: Spread | None) -> Spread | None:
-    """Pool the spread of our values with a published spread.
+    """Pool the standard deviation of our values with a published one.
 
     Args:
-        values: our numbers, one a seed.
-        published: the published spread; None if there is none.
+        values: our values, a number per seed.
+        published: the published standard deviation; None if there is none.
 
     Returns:
-        The spread to use for an interval. It is the spread of our values (None for fewer than three) if nothing is
-        published or if the F test refutes the published spread.
+        The standard deviation to use for an interval. If nothing is published, or if the F test rejects the published
+        standard deviation, only our values are used; None for fewer than three of them.
     """
     ours = spread_of(values)
     if published is None or spreads_disagree(values, published):
@@ -80,9 +87,9 @@ def pool_spreads(values: Sequence[float], published: Spread | None) -> Spread | 
 
 
 def spreads_disagree(values: Sequence[float], published: Spread) -> bool:
-    """Return whether a published spread is refuted by our values.
+    """Return whether our values reject a published standard deviation.
 
-    This is a two-sided F test at 1%. A single value has no spread, so it does not disagree.
+    This is a two-sided F test at the 1% level. A single value has no standard deviation, so the result is False.
     """
     from scipy.special import chdtr, fdtr
 
@@ -103,15 +110,15 @@ def prediction_interval(
     """Compute the interval for the mean of more runs.
 
     The interval is mean -+ t * sd * sqrt(1/n + 1/of). A confidence interval of the mean would be too narrow, because a
-    paper prints one run and not the mean of our runs.
+    paper prints a single run and not the mean of our runs.
 
     Args:
-        values: our numbers, one a seed.
-        spread: the spread from `pool_spreads`; default: the spread of the values.
-        of: how many more runs are averaged.
+        values: our values, a number per seed.
+        spread: the standard deviation from `pool_spreads`. Default: the standard deviation of the values.
+        of: the number of further runs that are averaged. Default: 1.
 
     Returns:
-        The lower and upper bound at 95%; None if there is no spread (fewer than three values).
+        The lower and upper bound at 95%; None if the standard deviation is unknown (fewer than three values).
     """
     mean, scale = mean_and_spread(values)[0], spread or pool_spreads(values, None)
     if scale is None:
@@ -123,18 +130,18 @@ def prediction_interval(
 def order_statistic_interval(
     values: Sequence[float], count: int, share: float, *, spread: Spread | None = None
 ) -> tuple[float, float] | None:
-    """Compute the interval for a quantile of `count` more runs.
+    """Compute the interval for a quantile of more runs.
 
-    Runs are normally distributed; the uncertainty of our mean and standard deviation is integrated out.
+    Runs are normally distributed. The result is integrated over the uncertainty of our mean and standard deviation.
 
     Args:
-        values: our numbers, one a seed.
-        count: how many more runs there are.
+        values: our values, a number per seed.
+        count: the number of further runs.
         share: the quantile, 0 for the minimum and 1 for the maximum.
-        spread: the spread from `pool_spreads`; default: the spread of the values.
+        spread: the standard deviation from `pool_spreads`. Default: the standard deviation of the values.
 
     Returns:
-        The lower and upper bound at 95%; None if there is no spread (fewer than three values).
+        The lower and upper bound at 95%; None if the standard deviation is unknown (fewer than three values).
     """
     mean, scale = mean_and_spread(values)[0], spread or pool_spreads(values, None)
     if scale is None:
@@ -147,7 +154,7 @@ def order_statistic_interval(
 def _order_quantile(p: float, size: int, count: int, share: float, degrees: float) -> float:
     """Compute the p-quantile of an order statistic of `count` normal runs.
 
-    It is relative to the mean of `size` other runs, in units of their standard deviation.
+    The result is relative to the mean of `size` other runs, in units of their standard deviation.
     """
     from scipy.optimize import brentq
 
@@ -164,16 +171,16 @@ def order_statistic_below(
 ) -> float:
     """Compute the probability that a quantile of more runs is below a bound.
 
-    The bound is the mean of our runs plus x standard deviations. The k-th of m runs is below x with the probability of
-    a beta distribution at the normal probability of x.
+    The bound is the mean of our runs plus x standard deviations. The probability that the k-th of m runs is below the
+    bound is the beta distribution at the probability that a single run is below it.
 
     Args:
         x: the bound, in standard deviations from the mean of our runs.
-        size: how many runs of ours the mean is of.
-        count: how many more runs there are.
+        size: the number of our runs.
+        count: the number of further runs.
         share: the quantile, 0 for the minimum and 1 for the maximum.
         degrees: degrees of freedom of the estimated standard deviation.
-        shift: how far the true mean of the `count` runs is above the true mean of ours, in standard deviations.
+        shift: the true mean of the further runs minus the true mean of our runs, in standard deviations. Default: 0.
     """
     from scipy.special import betainc, ndtr
 
@@ -197,7 +204,7 @@ def _spreads(degrees: float) -> Any:
 def _normal_nodes() -> tuple[Any, Any]:
     """Compute nodes and weights of Gauss-Hermite quadrature.
 
-    The result is cached, because this takes most of the time of an integral.
+    They are cached because computing them takes most of the time of an integral.
     """
     from numpy.polynomial.hermite_e import hermegauss
 
@@ -207,7 +214,11 @@ def _normal_nodes() -> tuple[Any, Any]:
 def spread_interval(values: Sequence[float], count: int) -> tuple[float, float] | None:
     """Compute the interval for the standard deviation of more runs.
 
-    This is an F ratio to our variance.
+    The ratio of both variances has an F distribution.
+
+    Args:
+        values: our values, a number per seed.
+        count: the number of further runs.
 
     Returns:
         The lower and upper bound at 95%; None for fewer than three values, or if `count` is 1.
@@ -227,7 +238,14 @@ def spread_interval(values: Sequence[float], count: int) -> tuple[float, float] 
 def p_of_mean(ours: Paired, degrees: int) -> float:
     """Compute the two-sided p-value of a mean difference.
 
-    Student's t is recovered from the interval.
+    The standard error is computed from the interval.
+
+    Args:
+        ours: the differences with their interval.
+        degrees: degrees of freedom of the interval.
+
+    Raises:
+        ValueError: if the differences have no interval.
     """
     if ours.low is None or ours.high is None:
         raise ValueError("a difference of too few seeds has no p-value")
@@ -238,16 +256,16 @@ def p_of_mean(ours: Paired, degrees: int) -> float:
 
 
 def pair_by_seed(columns: Sequence[Sequence[Any]], location: object = "cells") -> list[Sequence[Any]]:
-    """Extend columns to one length, so that values can be paired.
+    """Extend columns to the same length, so that values can be paired.
 
-    A column with a single value (an encoder without seeds) is repeated for every seed of the others.
+    A column with a single value (an encoder without seeds) is repeated for every seed of the other columns.
 
     Args:
-        columns: one column of values by seed for each cell.
-        location: the prefix of error messages.
+        columns: list of columns; each column is a list of values by seed.
+        location: the prefix of error messages. Default: "cells".
 
     Raises:
-        ValueError: other lengths differ, so the seeds are not the same.
+        ValueError: if other lengths differ, because then the seeds are not the same.
     """
     lengths = {len(column) for column in columns}
     count = max(lengths, default=0)
@@ -263,11 +281,11 @@ def pair_by_seed(columns: Sequence[Sequence[Any]], location: object = "cells") -
 def paired_difference(first: Sequence[float | None], second: Sequence[float | None]) -> Paired | None:
     """Compute first - second, paired by seed, with Student's t interval.
 
-    Both sides share seed, data order and initial weights, so the effect of a seed on both cancels.
+    Both sides have the same seed, data order and initial weights, so the effect of the seed on both cancels.
 
     Args:
-        first: one number a seed, None if it is missing.
-        second: the numbers to subtract, in the same order of seeds.
+        first: list of a number per seed, or None for a missing value.
+        second: list of the numbers to subtract, in the same order of seeds.
 
     Returns:
         The differences with their mean and 95% interval; None if no seed has both numbers.
@@ -280,9 +298,10 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
 
 
 def interval_of_mean(by_seed: tuple[float, ...]) -> Paired:
-    """Compute the mean of one number a seed, with a t interval.
+    """Compute the mean over seeds with Student's t interval.
 
-    The interval needs at least three seeds.
+    Args:
+        by_seed: a number per seed; fewer than three give no interval.
     """
     mean, spread = mean_and_spread(by_seed)[0], spread_of(by_seed)
     if spread is None:
@@ -303,12 +322,12 @@ class Components:
 
 
 def mean_of_crossed(table: Sequence[Sequence[float]]) -> Paired:
-    """Compute the mean of a crossed design with its interval.
+    """Compute the mean of a crossed design with an interval.
 
     The error is the largest of three mean squares: rows, columns and residuals.
 
     Args:
-        table: one value for each row and column, (rows, columns), at least two of each.
+        table: list of rows with a value for each column, (rows, columns), at least two of each.
     """
     import numpy as np
 
@@ -325,10 +344,10 @@ def variance_components(table: Sequence[Sequence[float]]) -> Components | None:
     """Compute the variance components of a crossed design.
 
     This is an analysis of variance. `within` contains the effect of the columns and the interaction. `between` is
-    computed from the mean square of the rows minus the mean square of the interaction; it is 0 if that is negative.
+    computed from the mean square of the rows minus the mean square of the interaction; a negative result becomes 0.
 
     Args:
-        table: one value for each row and column, (rows, columns).
+        table: list of rows with a value for each column, (rows, columns).
 
     Returns:
         The components; None for fewer than two rows or columns, or if a value is missing.

@@ -1,6 +1,6 @@
-"""Correct for multiple tests.
+"""Corrections for multiple tests.
 
-Verdicts of a paper are adjusted by Benjamini-Hochberg, parts of claims and effects by Holm.
+Verdicts are adjusted by Benjamini-Hochberg within each paper. Parts of claims and effects are adjusted by Holm.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,16 @@ FALSE = 1 - LEVEL  # the expected share of false verdicts among the cells with v
 
 
 def adjust_verdicts(results: Sequence[ItemResult]) -> list[ItemResult]:
-    """Adjust the verdicts of results within each paper by Benjamini-Hochberg.
+    """Adjust the verdicts of each paper by Benjamini-Hochberg.
 
-    Cells without p are unchanged.
+    The cells of the protocol `as-described` are one family of tests, and the cells of variants are another. Cells
+    without a p-value are not changed.
 
-    Cells of the protocol `as-described` are one family of tests, cells of variants another one.
+    Args:
+        results: the results of items; they should contain all items of each paper.
+
+    Returns:
+        List of copies of the results with adjusted p-values and verdicts.
     """
     cells = {}
     families: dict[tuple[str, bool], list[tuple[str, int]]] = {}
@@ -52,7 +57,11 @@ def _adjust_cell(cell: CellResult, adjusted: float, count: int) -> CellResult:
 def count_significant(p_values: Sequence[float], level: float = FALSE) -> int:
     """Count the p-values that are significant together by Holm's method.
 
-    These are the smallest ones.
+    The significant p-values are the smallest ones.
+
+    Args:
+        p_values: list of p-values in any order.
+        level: the significance level. Default: 0.05.
     """
     count = len(p_values)
     for place, p in enumerate(sorted(p_values)):

@@ -1,10 +1,12 @@
-"""Compute the statistical power of seeds before running.
+"""Statistical power of seeds, computed before running.
 
-This gives the smallest difference that some seeds detect, and the seeds that a difference needs. A difference is
-detected if the printed number is outside the interval of `verdict.expected`. For a single run or a mean, the power is
-the probability of a noncentral t distribution, with the degrees of freedom of our seeds and of a published spread that
-is pooled with them; for an order statistic it is integrated over our mean and standard deviation. It is the power of
-one verdict, before the verdicts of a paper are adjusted for multiple tests.
+These functions compute the smallest difference that a number of seeds detects, and the number of seeds that a
+difference needs. A difference is detected if the printed number is outside the interval of `verdict.expected`.
+
+For a single run or a mean, the power is the probability of a noncentral t distribution. Its degrees of freedom come
+from our seeds and from a published standard deviation that is pooled with ours. For an order statistic, the power is
+integrated over our mean and standard deviation. It is the power of a single verdict, before the verdicts of a paper are
+adjusted for multiple tests.
 """
 
 import math
@@ -21,7 +23,7 @@ from replicse.spec.printed import Spread
 
 POWER = 0.8
 MOST_SEEDS = 1000
-# A difference of this many standard errors is always detected; for slightly larger ones ncfdtr returns NaN.
+# A difference of this many standard errors is always detected. For slightly larger differences, ncfdtr returns NaN.
 CERTAIN = 35.0
 
 
@@ -38,12 +40,13 @@ def power(
     Args:
         gap: the difference, in standard deviations over seeds.
         seeds: the number of our runs.
-        of: how many runs the printed number is the mean or an order statistic of.
-        share: the quantile of an order statistic, 0 for the minimum and 1 for the maximum; None for a mean.
-        borrowed: degrees of freedom of a published spread that is pooled with ours; 0 if there is none.
+        of: the number of runs that the printed number summarises (their mean or an order statistic). Default: 1.
+        share: the quantile of an order statistic, 0 for the minimum and 1 for the maximum. Default: None, for a mean.
+        borrowed: degrees of freedom of a published standard deviation that is pooled with ours. Default: 0, if nothing
+            is published.
 
     Returns:
-        The power; None without seeds, and for fewer than three seeds without a published spread.
+        The power; None without seeds, and for fewer than three seeds if no standard deviation is published.
     """
     if seeds < (1 if borrowed else FEWEST_SEEDS):
         return None
@@ -70,8 +73,14 @@ def smallest_gap(
 ) -> float | None:
     """Compute the smallest gap that seeds detect with power 0.8.
 
-    The gap is in standard deviations over seeds. The arguments are those of `power`. Returns None for fewer than three
-    seeds without a published spread.
+    See `power` for the other arguments.
+
+    Args:
+        seeds: the number of our runs.
+
+    Returns:
+        The gap in standard deviations over seeds; None for fewer than three seeds if no standard deviation is
+        published.
     """
     if power(1.0, seeds, of=of, share=share, borrowed=borrowed) is None:
         return None
@@ -85,8 +94,14 @@ def smallest_gap(
 def seeds_for(gap: float, *, of: int = 1, share: float | None = None, borrowed: float = 0.0) -> int | None:
     """Compute the fewest seeds that detect a gap with power 0.8.
 
-    The gap is in standard deviations over seeds. The arguments are those of `power`. Returns None if no number of seeds
-    detects the gap: below 2.8 standard deviations, a printed single run is too uncertain.
+    See `power` for the other arguments.
+
+    Args:
+        gap: the difference, in standard deviations over seeds.
+
+    Returns:
+        The number of seeds; None if no number of seeds detects the gap. For example, a printed single run is too
+        uncertain to detect a gap below 2.8 standard deviations.
     """
 
     def is_detected(seeds: int) -> bool:

@@ -1,7 +1,4 @@
-"""Compare the shape of each column with the paper's.
-
-The shape is compared at every scale.
-"""
+"""The shape of each column, compared with the paper at every scale."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,7 +10,7 @@ from replicse.judge.values.readings import seed_numbers
 from replicse.judge.verdicts.table import CellResult, ColumnHead, ItemResult
 from replicse.registry.suites import unit_of
 
-FEWEST_ROWS = 3  # an order of two rows is one sign
+FEWEST_ROWS = 3  # the order of two rows is only a sign
 
 
 def shapes(item: ItemResult) -> Iterator[ColumnShape]:
@@ -22,17 +19,21 @@ def shapes(item: ItemResult) -> Iterator[ColumnShape]:
     labels = [column.label for column in columns]
     for column in columns:
         reported, ours = column_values(item, column)
-        rank = rank_agreement(reported, ours) if len(reported) >= FEWEST_ROWS else None
+        if len(reported) < FEWEST_ROWS:
+            continue
+        rank = rank_agreement(reported, ours)
         if rank is None:
             continue
         means = {row: _mean(ours[row]) for row in reported}
         order = partial(sorted, reverse=column.better == "higher")
         differences = row_differences(reported, ours, item.baseline)
-        is_unique = labels.count(column.label) == 1
+        label = column.label
+        if labels.count(label) > 1:
+            label = f"{label}, {column.metric}"
         yield ColumnShape(
             item=item.item,
             column=column.id,
-            label=column.label if is_unique else f"{column.label}, {column.metric}",
+            label=label,
             printed=reported,
             ours=means,
             order_printed=tuple(order(reported, key=reported.__getitem__)),
@@ -50,10 +51,13 @@ def _mean(values: Sequence[float | None]) -> float:
 def shape_columns(item: ItemResult) -> list[ColumnHead]:
     """Return the columns whose shape is compared.
 
-    Averages are used instead of their parts, and only the end of a trajectory. Texts, differences, counts and selected
-    hyper-parameters have no shape.
+    If the item has averages, only the averages are used. Otherwise, all columns with scores are used, but only the last
+    step of a trajectory. Columns of strings, differences, counts and selected hyper-parameters are skipped.
     """
-    counts = {(cell.column, cell.metric) for cell in item.cells if unit_of(cell.metric_path) == "count"}
+    counts = set()
+    for cell in item.cells:
+        if unit_of(cell.metric_path) == "count":
+            counts.add((cell.column, cell.metric))
     columns = []
     for column in item.columns:
         is_score = column.kind in ("score", "derived") and not column.chosen
@@ -66,12 +70,16 @@ def shape_columns(item: ItemResult) -> list[ColumnHead]:
 def column_values(
     item: ItemResult, column: ColumnHead, printed: bool = True
 ) -> tuple[dict[str, float], dict[str, list[float | None]]]:
-    """Return the printed numbers of a column and our values by seed, by row.
+    """Return the printed numbers of a column and our values.
 
     Args:
         item: the item.
         column: the column.
-        printed: return only rows with a printed number; otherwise, all rows with a value of ours.
+        printed: whether to skip rows without a printed number. Default: True.
+
+    Returns:
+        Dict from row to printed number, and dict from row to our values by seed. Rows without a value of ours are
+        skipped.
     """
     reported: dict[str, float] = {}
     ours: dict[str, list[float | None]] = {}
@@ -90,9 +98,9 @@ def column_values(
 
 
 def seed_values(cell: CellResult, column: ColumnHead) -> list[float | None]:
-    """Return one number a seed.
+    """Return the values of a cell by seed.
 
-    A cell that shows another statistic than the mean has this statistic only.
+    If the column shows another statistic than the mean, the list contains only this statistic.
     """
     if column.statistic != "mean":
         return [cell.reproduced]

@@ -1,1 +1,1 @@
-"""Load measurements and compute the values of cells."""
+"""Measurements, and the values of cells that are computed from them."""

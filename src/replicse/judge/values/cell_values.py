@@ -1,4 +1,4 @@
-"""Compute the values of one cell from measurements."""
+"""The values of a cell, computed from measurements."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -18,15 +18,15 @@ Value = float | str | None
 
 @dataclass(frozen=True)
 class Values:
-    """The values of one cell, one a seed.
+    """The values of one cell, a value per seed.
 
     Attributes:
         per_seed: a value for each seed, None if it is missing.
-        failure: why runs failed; an empty string if none failed.
-        seedless: the values do not depend on a training seed, because the encoder was not trained here.
+        failure: why runs failed; an empty string if no run failed.
+        seedless: whether the values do not depend on a training seed, because the encoder was not trained here.
         pairs: the bounds of a correlation over resampled test pairs, averaged over the seeds.
-        half_digit: half a unit of the last digit, for the value that is rounded most.
-        jobs: the number of each job for each seed of a search.
+        half_digit: half a unit of the last digit of the value with the fewest digits.
+        jobs: for each seed, the number of each job of a search.
     """
 
     per_seed: tuple[Value, ...] = ()
@@ -38,12 +38,12 @@ class Values:
 
 
 def cell_values(cell: Cell, measurements: Measurements, searched: Mapping[str, Mapping[str, Any]]) -> Values:
-    """Return the values of a cell, one for each seed, in their order.
+    """Compute the values of a cell, a value for each seed in their order.
 
     Args:
         cell: the cell.
         measurements: the measurements of its encoders.
-        searched: hyper-parameters of searches: path in the run -> encoder -> value.
+        searched: hyper-parameters of searches, as a dict from path in the run to a dict from encoder to value.
     """
     if cell.operands and isinstance(cell.column, Derived):
         return _derived_values(cell, cell.column.parsed, measurements, searched)
@@ -66,14 +66,15 @@ def cell_values(cell: Cell, measurements: Measurements, searched: Mapping[str, M
     if cell.column.kind == "difference":
         printed = cell.subtracted.number if cell.subtracted else None
         per_seed = [_subtract(value, printed) for value in per_seed]
-    is_search = bool(cell.column.over and cell.column.over.jobs)
+    if not (cell.column.over and cell.column.over.jobs):
+        jobs = []
     return Values(
         per_seed=tuple(per_seed),
         failure="; ".join(dict.fromkeys(failures)),
         seedless=measurements.is_seedless(cell),
         pairs=_pair_bounds(cell, measured),
         half_digit=max(each.half_digit for each in measured),
-        jobs=tuple(jobs) if is_search else (),
+        jobs=tuple(jobs),
     )
 
 
@@ -83,7 +84,9 @@ def _text(measured: Measurement) -> str | None:
 
 def _subtract(value: Value, printed: Rounded | None) -> float | None:
     """Subtract a printed number; None if one of the numbers is missing."""
-    return value - printed.value if printed and isinstance(value, float) else None
+    if printed is None or not isinstance(value, float):
+        return None
+    return value - printed.value
 
 
 def _seed_value(
@@ -134,7 +137,7 @@ def _number_of_best(
 ) -> float | None:
     """Return the number of the job with the best score.
 
-    The first of equal scores is used. Returns None if a score is missing.
+    If several jobs have the best score, the first is used. Returns None if a score is missing.
     """
     complete = [score for score in scores if score is not None]
     if len(complete) < len(scores):
@@ -153,7 +156,7 @@ def _reduce_jobs(
     encoders: Sequence[str],
     searched: Mapping[str, Mapping[str, Any]],
 ) -> float | None:
-    """Return the statistic over jobs that the column shows.
+    """Compute the statistic over jobs that the column shows.
 
     Returns None if a number is missing.
     """
@@ -174,10 +177,16 @@ def _derived_values(
     cell: Cell, formula: Expression, measurements: Measurements, searched: Mapping[str, Mapping[str, Any]]
 ) -> Values:
     """Compute a formula of other cells for each seed."""
-    operands = [cell_values(operand, measurements, searched) for operand in cell.operands]
-    failures = dict.fromkeys(operand.failure for operand in operands if operand.failure)
+    by_operand = []
+    failures: dict[str, None] = {}  # an ordered set
+    is_seedless = True
+    for operand in cell.operands:
+        values = cell_values(operand, measurements, searched)
+        by_operand.append(values.per_seed[: len(cell.seeds)])
+        is_seedless = is_seedless and values.seedless
+        if values.failure:
+            failures[values.failure] = None
     failure = "; ".join(failures)
-    by_operand = [operand.per_seed[: len(cell.seeds)] for operand in operands]
     per_seed: list[Value] = []
     for numbers in zip(*pair_by_seed(by_operand, cell.item.id), strict=True):
         if None in numbers:
@@ -188,13 +197,18 @@ def _derived_values(
         except ZeroDivisionError:
             failure = failure or f"the formula of {cell.column.id} divides by zero"
             per_seed.append(None)
-    return Values(tuple(per_seed), failure, all(operand.seedless for operand in operands))
+    return Values(tuple(per_seed), failure, is_seedless)
 
 
 def reduce_values(numbers: Sequence[float], reducer: Reducer) -> float | None:
-    """Return the statistic of some numbers.
+    """Compute a statistic of some numbers.
 
-    Returns None for the standard deviation of one number.
+    Args:
+        numbers: list of at least one number.
+        reducer: the statistic, such as mean, sd, max or a percentile.
+
+    Returns:
+        The statistic; None for the standard deviation of a single number.
     """
     if reducer.statistic == "mean":
         return mean_and_spread(numbers)[0]
@@ -209,8 +223,5 @@ def reduce_values(numbers: Sequence[float], reducer: Reducer) -> float | None:
 
 
 def finite_numbers(values: Sequence[Value]) -> list[float]:
-    """Return the finite numbers among some values.
-
-    Missing values and strings are skipped.
-    """
+    """Return the finite numbers; missing values and strings are skipped."""
     return [value for value in values if isinstance(value, float) and math.isfinite(value)]

@@ -1,4 +1,4 @@
-"""Compare two results folders of the same runs, cell by cell.
+"""Comparison of two results folders of the same runs, cell by cell.
 
 Differences are in units of the standard deviation over seeds. Another machine changes numbers: DiffCSE's first author
 could not reproduce its numbers on a second machine (methods 6, pitfall 9).
@@ -25,22 +25,24 @@ STATES: tuple[State, ...] = get_args(State)
 HALF_DIGIT = 0.005  # two decimals are shown if no number is printed
 SLACK = 1e-12  # decimal fractions are inexact in binary
 Cells = dict[CellId, CellResult]
-Pair = tuple[SeedValue, SeedValue]  # of one seed
+Pair = tuple[SeedValue, SeedValue]  # the values of a seed in both folders
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One cell in the seeds for which both folders have the same encoders.
+    """A cell, compared over the seeds with the same encoders in both folders.
 
-    Numbers are None if they are not defined.
+    Undefined numbers are None.
 
     Attributes:
-        a, b: means over these seeds.
+        seeds: the number of these seeds.
+        a, b: the means over these seeds.
         difference: b minus a.
         largest: the largest absolute difference of a seed.
-        spread: the standard deviation over the seeds within the folders, or a published one.
-        borrowed: the spread is published.
-        spreads: the difference in units of the spread.
+        spread: the standard deviation over the seeds within the folders, or a published standard deviation.
+        borrowed: whether the standard deviation is published.
+        spreads: the difference divided by the standard deviation.
+        state: the result of the comparison.
     """
 
     cell: str
@@ -61,10 +63,14 @@ class Comparison:
     """The cells, runs, machines and packages of two folders.
 
     Attributes:
-        other_runs: cells of both folders without a seed of the same runs.
-        only_a, only_b: how many cells are in one folder only.
-        runs: how many runs are in both folders.
-        different: runs of both folders with a number that differs.
+        cells: the compared cells.
+        other_runs: cells that are in both folders but have no seed with the same runs.
+        only_a, only_b: the number of cells in only one of the folders.
+        machines_a, machines_b: the machines of each folder, the most frequent first.
+        packages_a, packages_b: digests of the versions of this package, the most frequent first.
+        runs: the number of runs in both folders.
+        different: runs of both folders with a different number.
+        runs_only_a, runs_only_b: runs in only one of the folders.
     """
 
     cells: tuple[Compared, ...]
@@ -87,26 +93,34 @@ class Comparison:
         return {state: states[state] for state in STATES}
 
     def plain(self) -> dict[str, Any]:
-        """Return everything as a dict for JSON."""
+        """Return the comparison as a dict for JSON."""
         return {"counts": self.counts, **asdict(self)}
 
 
 def compare(a: Path, b: Path) -> Comparison:
     """Compare two results folders.
 
+    Args:
+        a: a results folder.
+        b: a results folder of the same study.
+
     Raises:
         MissingData: if a folder contains no items.
-        BadInput: if an item is broken, or no cell has the same runs in both folders.
+        BadInput: if an item is broken, or if no cell has the same runs in both folders.
     """
     first, second = _cells(a), _cells(b)
-    common = [key for key in first if key in second]
-    pairs = {key: _shared_values(first[key], second[key]) for key in common}
+    pairs = {}
+    for key in first:
+        if key in second:
+            pairs[key] = _shared_values(first[key], second[key])
     compared = []
-    for key in common:
+    for key in pairs:
         if any(one.value is not None or two.value is not None for one, two in pairs[key]):
             compared.append(_compare_cell(key, pairs[key], first[key], second[key]))
     if not compared:
-        raise BadInput(f"{a} and {b} share no cell of the same runs; name two results folders of one study")
+        raise BadInput(
+            f"{a} and {b} have no cell with the same runs; use two results folders of the same study"
+        )
     runs_a, runs_b = _runs(first), _runs(second)
     different = set()
     for one, two in chain.from_iterable(map(_complete, pairs.values())):
@@ -114,9 +128,9 @@ def compare(a: Path, b: Path) -> Comparison:
             different.add(one.run)
     return Comparison(
         cells=tuple(compared),
-        other_runs=tuple(cell.short for cell in common if not pairs[cell]),
-        only_a=len(first) - len(common),
-        only_b=len(second) - len(common),
+        other_runs=tuple(cell.short for cell in pairs if not pairs[cell]),
+        only_a=len(first) - len(pairs),
+        only_b=len(second) - len(pairs),
         machines_a=_machines(first),
         machines_b=_machines(second),
         packages_a=_most_frequent(first, lambda cell: cell.packages),
@@ -129,14 +143,18 @@ def compare(a: Path, b: Path) -> Comparison:
 
 
 def _runs(cells: Cells) -> set[str]:
-    values = chain.from_iterable(cell.values for cell in cells.values())
-    return {each.run for each in values if each.run}
+    runs = set()
+    for cell in cells.values():
+        for each in cell.values:
+            if each.run:
+                runs.add(each.run)
+    return runs
 
 
 def _cells(folder: Path) -> Cells:
-    """Return the cells of a folder that have values, by id.
+    """Load the cells with values of a folder, by id.
 
-    Metrics are replaced by their paths.
+    The metric of each id is replaced by the metric path.
     """
     cells = {}
     for result in results_in(folder):
@@ -147,7 +165,7 @@ def _cells(folder: Path) -> Cells:
 
 
 def _most_frequent(cells: Cells, names: Callable[[CellResult], Iterable[str]]) -> tuple[str, ...]:
-    """Return the names that cells have, the name of most values first."""
+    """Return the names of cells, the name with the most values first."""
     counts: Counter[str] = Counter()
     for cell in cells.values():
         for name in names(cell):
@@ -180,8 +198,11 @@ def _compare_cell(cell: CellId, pairs: Sequence[Pair], first: CellResult, second
     complete = _complete(pairs)
     is_same = all(one.value == two.value for one, two in complete)
     is_missing = len(complete) < len(pairs)
-    ours = finite_numbers([one.value for one, _ in complete])
-    theirs = finite_numbers([two.value for _, two in complete])
+    values, other_values = [], []
+    for one, two in complete:
+        values.append(one.value)
+        other_values.append(two.value)
+    ours, theirs = finite_numbers(values), finite_numbers(other_values)
     if not complete or len(ours) < len(complete) or len(theirs) < len(complete):
         state = _state_without_numbers(is_missing, is_same)
         return Compared(
@@ -191,16 +212,20 @@ def _compare_cell(cell: CellId, pairs: Sequence[Pair], first: CellResult, second
     a, b = mean_and_spread(ours)[0], mean_and_spread(theirs)[0]
     difference, largest = mean_and_spread(differences)[0], max(map(abs, differences))
     spread, borrowed = _spread(first, second)
-    printed = first.reported.number if first.reported else None
-    rounding = (printed.half_digit if printed else HALF_DIGIT) + SLACK * max(abs(a), abs(b))
+    rounding = HALF_DIGIT
+    if first.reported and first.reported.number:
+        rounding = first.reported.number.half_digit
+    rounding += SLACK * max(abs(a), abs(b))
     if is_missing or is_same:
         state = _state_without_numbers(is_missing, is_same)
     elif largest <= rounding:
         state = "equal to rounding"
     elif spread is None:
         state = "no spread"
+    elif abs(difference) <= spread:
+        state = "within spread"
     else:
-        state = "within spread" if abs(difference) <= spread else "beyond spread"
+        state = "beyond spread"
     return Compared(
         cell=cell.short,
         metric=cell.metric,
@@ -220,19 +245,21 @@ def _state_without_numbers(is_missing: bool, is_same: bool) -> State:
     """Return the state of a cell that needs no difference."""
     if is_missing:
         return "missing"
-    return "identical" if is_same else "no spread"
+    if is_same:
+        return "identical"
+    return "no spread"
 
 
 def _spread(first: CellResult, second: CellResult) -> tuple[float | None, bool]:
-    """Return the pooled spread over the seeds of two folders.
+    """Compute the pooled standard deviation over the seeds of two folders.
 
-    The published spread is used if there are too few seeds. The second value is true if it is published.
+    The published standard deviation is used if there are too few seeds. The second value is true in this case.
     """
     squares, degrees = 0.0, 0
     for side in (first, second):
         numbers = finite_numbers([each.value for each in side.values])
-        spread = mean_and_spread(numbers)[1] if numbers else None
-        if spread is not None:
+        if len(numbers) > 1:
+            spread = mean_and_spread(numbers)[1] or 0.0
             squares += (len(numbers) - 1) * spread**2
             degrees += len(numbers) - 1
     if degrees:

@@ -1,4 +1,4 @@
-"""Load an evaluation file and check its encoder, numbers and pairs."""
+"""Evaluation files: loading, and checks of encoder, numbers and pairs."""
 
 import math
 import re
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # Optional parts of an evaluation: dicts by metric path or by name.
 PARTS = ("failures", "pairs", "provenance")
 REMEDY = "delete it and evaluate again"
-ROUNDING = 0.0101  # averages are of parts rounded to two decimals
-REORDERED = 0.05  # points by which 32-bit cosines, which older files contain, change a correlation
+ROUNDING = 0.0101  # averages are computed from parts with two decimals
+REORDERED = 0.05  # points; older files contain 32-bit cosines, which can change a correlation this much
 
 
 def read_evaluation(
@@ -31,20 +31,20 @@ def read_evaluation(
     metric_paths: Iterable[str],
     partly: bool,
 ) -> dict[str, Any]:
-    """Read an evaluation file and check all of it.
+    """Load an evaluation file and check the content.
 
     Args:
         path: the file.
-        place: the entries that a file in this folder must have, which describe its encoder.
-        tables: file and sha256 of the table of each set of the user, by name.
-        metric_paths: the metric paths that are read from the file.
-        partly: whether a suite may not be evaluated yet.
+        place: the entries that describe the encoder of its folder, and which the file must contain.
+        tables: dict from the name of each set of the user to the file and sha256 of its table.
+        metric_paths: the metric paths that are used.
+        partly: whether some suites may be missing because they are not evaluated yet.
 
     Returns:
         The content of the file.
 
     Raises:
-        BadInput: if the file is not an evaluation, or a check below fails.
+        BadInput: if the file is not an evaluation, or if a check fails.
     """
     evaluation: dict[str, Any] = read_json(path)
     check_evaluation(evaluation, path, place, metric_paths, partly)
@@ -56,10 +56,15 @@ def read_evaluation(
 def check_evaluation(
     evaluation: Any, path: str, place: Mapping[str, Any], metric_paths: Iterable[str], partly: bool
 ) -> None:
-    """Check shape, encoder, ranges and averages of an evaluation.
+    """Check format, encoder, ranges and averages of an evaluation.
+
+    See `read_evaluation` for the other arguments.
+
+    Args:
+        evaluation: the content of the file.
 
     Raises:
-        BadInput: names what is malformed, missing, out of range, or contradicts the encoder or other numbers.
+        BadInput: if an entry is malformed, missing, out of range, or contradicts the encoder or other numbers.
     """
     problem = _shape_problem(evaluation)
     if not problem:
@@ -71,12 +76,16 @@ def check_evaluation(
 
 
 def check_pairs(evaluation: Mapping[str, Any], path: str) -> None:
-    """Check that the pairs of an evaluation give its correlations.
+    """Compare the correlations of an evaluation with its pairs.
 
     This decodes and ranks every pair, which takes as long as all other checks of a file together.
 
+    Args:
+        evaluation: the content of the file.
+        path: the file, for error messages.
+
     Raises:
-        BadInput: names the task and the values that its pairs give.
+        BadInput: names the task and the correlation of its pairs.
     """
     for task, sides in evaluation.get("pairs", {}).items():
         problem = _pairs_problem(task, sides, part_at(evaluation["suites"], task))
@@ -87,31 +96,42 @@ def check_pairs(evaluation: Mapping[str, Any], path: str) -> None:
 def check_set_tables(evaluation: Mapping[str, Any], path: str, tables: Mapping[str, tuple[str, str]]) -> None:
     """Check that sets were evaluated on the present version of their tables.
 
+    Args:
+        evaluation: the content of the file.
+        path: the file, for error messages.
+        tables: dict from the name of each set to the file and sha256 of its table.
+
     Raises:
         BadInput: names a set if its table has another sha256.
     """
     for name, numbers in evaluation["suites"].get("sets", {}).items():
         file, sha256 = tables.get(name, ("", ""))
         if file and numbers.get("sha256") != sha256:
-            raise BadInput(f"{path}: {name} was measured on other data than {file} has now; {REMEDY}")
+            raise BadInput(f"{path}: {name} was evaluated on another version of {file}; {REMEDY}")
 
 
 def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
     """Return the provenance record of an evaluation or a run.
 
-    Raises BadInput if it is malformed.
+    Args:
+        record: the record.
+        path: its file, for error messages.
+        remedy: the end of an error message.
+
+    Raises:
+        BadInput: if the record is malformed.
     """
     if isinstance(record, Mapping):
         before = record.get("resumed_from", [])
         if isinstance(before, list) and all(isinstance(each, Mapping) for each in before):
             return record
-    raise BadInput(f"{path}: holds no record of what it was made with; {remedy}")
+    raise BadInput(f"{path}: contains no provenance record; {remedy}")
 
 
 def _remedy(problem: str) -> str:
     """Return the remedy of a problem.
 
-    Evaluating a suite of a plug-in again would give the same numbers.
+    If the suite belongs to a plug-in, evaluating it again would give the same numbers.
     """
     places = plugin_places()
     for suite in current().suites:
@@ -124,13 +144,13 @@ def _remedy(problem: str) -> str:
 def _shape_problem(document: Any) -> str:
     """Return why a document is not an evaluation.
 
-    Returns an empty string if it is one.
+    Returns an empty string for an evaluation.
     """
     if not isinstance(document, Mapping) or not isinstance(document.get("suites"), Mapping):
-        return "holds no suites"
+        return "contains no suites"
     for part in PARTS:
         if not isinstance(document.get(part, {}), Mapping):
-            return f"{part} is {excerpt(document[part])}, not a mapping"
+            return f"{part} is {excerpt(document[part])}; expected a dict"
     return ""
 
 
@@ -138,23 +158,23 @@ def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterat
     """Yield wrong encoders, malformed entries, and wrong numbers."""
     for key, expected in place.items():
         if key not in evaluation:
-            yield f"{key} is absent, but the encoder in its place has {excerpt(expected)}"
+            yield f"{key} is missing, but the encoder of this folder has {excerpt(expected)}"
         elif not _matches(evaluation[key], expected):
-            yield f"{key} is {excerpt(evaluation[key])}, but the encoder in its place has {excerpt(expected)}"
+            yield f"{key} is {excerpt(evaluation[key])}, but the encoder of this folder has {excerpt(expected)}"
     for path, reason in evaluation.get("failures", {}).items():
         if not isinstance(reason, str):
-            yield f"the failure of {path} is {excerpt(reason)}, not a sentence"
+            yield f"the failure of {path} is {excerpt(reason)}; expected a string"
     for suite, numbers in evaluation["suites"].items():
         if not isinstance(numbers, Mapping):
-            yield f"suite {suite} is {excerpt(numbers)}, not a mapping"
+            yield f"suite {suite} is {excerpt(numbers)}; expected a dict"
         yield from _range_problems(suite, numbers)
         yield from _average_problems(suite, numbers)
 
 
 def _matches(entry: object, expected: object) -> bool:
-    """Return whether an entry is the expected one.
+    """Return whether an entry equals the expected entry.
 
-    A dict may have more keys, such as the rows of a corpus.
+    A dict may contain more keys than expected, such as the rows of a corpus.
     """
     if isinstance(expected, Mapping) and isinstance(entry, Mapping):
         return all(key in entry and _matches(entry[key], value) for key, value in expected.items())
@@ -162,19 +182,24 @@ def _matches(entry: object, expected: object) -> bool:
 
 
 def _missing_paths(evaluation: Mapping[str, Any], metric_paths: Iterable[str], partly: bool) -> Iterator[str]:
-    """Yield the metric paths without a number, null or failure."""
+    """Yield an error for each metric path without a number, null or failure."""
     suites, failures = evaluation["suites"], evaluation.get("failures", {})
     for path in metric_paths:
         above, _, last = path.rpartition("/")
         is_pending = partly and path.partition("/")[0] not in suites
         if not is_pending and path not in failures and last not in (part_at(suites, above) or ()):
-            yield f"holds no {path}"
+            yield f"contains no {path}"
 
 
 def part_at(node: Any, path: str) -> Any:
     """Return the value at a path of keys in nested dicts.
 
-    Returns None if it does not exist.
+    Args:
+        node: the nested dicts.
+        path: keys joined by "/".
+
+    Returns:
+        The value; None if it does not exist.
     """
     for key in path.split("/"):
         if not isinstance(node, Mapping):
@@ -184,13 +209,13 @@ def part_at(node: Any, path: str) -> Any:
 
 
 def _number(node: Any, path: str) -> float | None:
-    """Return the finite number at a path; None if there is no such number."""
+    """Return the finite number at a path; None if it does not exist."""
     value = part_at(node, path)
     return value if ANY.holds(value) else None
 
 
 def _range_problems(path: str, node: Any) -> Iterator[str]:
-    """Yield values out of range, and neighbours in the wrong order."""
+    """Yield an error for each value out of range or in the wrong order."""
     limits = range_of(path)
     if limits is not None and node is not None:
         if not limits.holds(node):
@@ -201,11 +226,11 @@ def _range_problems(path: str, node: Any) -> Iterator[str]:
         yield from _order_problems(path, node)
         yield from _interval_problems(path, node)
     elif isinstance(node, list) and not all(map(ANY.holds, node)):
-        yield f"{path} holds {excerpt(node)}, not finite numbers alone"
+        yield f"{path} is {excerpt(node)}; expected finite numbers"
 
 
 def _order_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield numbers that are below a number that must not be larger."""
+    """Yield an error for each number that is larger than it can be."""
     suite = current().suites.get(path.partition("/")[0])
     rising = suite.rising if suite else ()
     keys = [key for key in rising if _number(node, key) is not None]
@@ -215,7 +240,7 @@ def _order_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _average_problems(suite: str, numbers: Any) -> Iterator[str]:
-    """Yield averages that are not the mean of their parts.
+    """Yield an error for each average that is not the mean of the parts.
 
     Averages with a missing part are skipped.
     """
@@ -223,8 +248,11 @@ def _average_problems(suite: str, numbers: Any) -> Iterator[str]:
     averages = entry.averages if entry else {}
     for name, paths in averages.items():
         value = _number(numbers, name)
-        found = [_number(numbers, path) for path in paths]
-        parts = [part for part in found if part is not None]
+        parts = []
+        for path in paths:
+            part = _number(numbers, path)
+            if part is not None:
+                parts.append(part)
         if value is None or len(parts) < len(paths):
             continue
         mean = math.fsum(parts) / len(parts)
@@ -233,9 +261,9 @@ def _average_problems(suite: str, numbers: Any) -> Iterator[str]:
 
 
 def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
-    """Return how the pairs of a task are malformed or contradict its numbers.
+    """Return why the pairs of a task are malformed or contradict scores.
 
-    Returns an empty string if they are right.
+    Returns an empty string for correct pairs.
     """
     from replicse.evaluation.correlation import spearman
     from replicse.judge.values.pairs import MARK, unpack_side
@@ -243,21 +271,21 @@ def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
     try:
         cosine, gold = unpack_side(sides["cosine"]), unpack_side(sides["gold"])
     except (KeyError, TypeError, ValueError):
-        return f"the pairs of {task} are {excerpt(sides)}, not cosines and gold scores"
+        return f"the pairs of {task} are {excerpt(sides)}; expected cosines and gold scores"
     if len(cosine) != len(gold):
         return f"{task} has {len(cosine)} cosines for {len(gold)} gold scores"
     count, score = _number(numbers, "n"), _number(numbers, "all")
     if count is not None and count != len(gold):
-        return f"{task}/n is {count}, but {len(gold)} pairs are kept"
+        return f"{task}/n is {count}, but the file contains {len(gold)} pairs"
     found = spearman(cosine, gold)
     if score is None or found is None or abs(100 * found - score) <= REORDERED:
         return ""
     low = high = found
-    # A file without the mark may be older than the mark, so rounding may have made its cosines equal.
+    # A file without the mark may be an older file, in which rounding made some cosines equal.
     if not sides["cosine"].startswith(MARK):
         low, high = _spearman_range(cosine, gold)
     if not 100 * low - REORDERED <= score <= 100 * high + REORDERED:
-        return f"{task}/all is {score}, but its pairs have {100 * found:.2f}"
+        return f"{task}/all is {score}, but the correlation of its pairs is {100 * found:.2f}"
     return ""
 
 
@@ -282,12 +310,12 @@ def _spearman_range(cosine: "np.ndarray", gold: "np.ndarray") -> tuple[float, fl
 
 
 def _interval_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a correlation that is far from the interval of its resamples.
+    """Yield an error for a correlation far from the resampled interval.
 
-    The interval need not be centred on the correlation.
+    The correlation need not be in the middle of the interval.
     """
-    low, score, high = (_number(node, name) for name in ("low", "all", "high"))
+    low, score, high = _number(node, "low"), _number(node, "all"), _number(node, "high")
     if low is not None and score is not None and high is not None:
         slack = max(1.0, high - low)
         if not low - slack <= score <= high + slack:
-            yield f"{path}/all is {score}, but its own interval goes from {low} to {high}"
+            yield f"{path}/all is {score}, but its interval is {low} to {high}"

@@ -1,4 +1,4 @@
-"""Load the items of a results folder, and find the committed studies."""
+"""Results folders: loading of their items, and the committed studies."""
 
 import logging
 import zipfile
@@ -21,28 +21,29 @@ LOG = logging.getLogger(__name__)
 def record_of(folder: Path) -> Path:
     """Return the path of the record `config.json` of a results folder.
 
-    Raises MissingData if one of them does not exist.
+    Raises:
+        MissingData: if the folder or the record does not exist.
     """
     if not folder.is_dir():
-        raise MissingData(f"{folder}: no such folder; name the results of a scale, such as results/micro")
+        raise MissingData(f"{folder}: no such folder; specify the results of a scale, such as results/micro")
     record = folder / CONFIG
     if not record.is_file():
-        raise MissingData(f"{record}: no such file; run an item, or the study to its report")
+        raise MissingData(f"{record}: no such file; run an item, or the whole study")
     return record
 
 
 def results_in(folder: Path) -> list[ItemResult]:
-    """Load the results of a folder's items.
+    """Load the items of a results folder.
 
-    An item that does not belong to the study of the folder's record is skipped. An item that is out of date is named
-    in a warning.
+    Items that do not belong to the study of the folder's record are skipped. A warning names items that are out of
+    date.
 
     Args:
-        folder: the results of a scale, or of a committed study.
+        folder: the results of a scale or of a committed study.
 
     Raises:
         MissingData: if the folder, its record or all items are missing.
-        BadInput: if a file is broken, or an item belongs to another scale than the record.
+        BadInput: if a file is broken, or if an item has another scale than the record.
     """
     record = record_of(folder)
     config = checked_config(read_json(record), str(record))
@@ -57,9 +58,9 @@ def results_in(folder: Path) -> list[ItemResult]:
             results.append(result)
     if not results:
         raise MissingData(
-            f"{folder / 'items'}: no item of {record} in it; run an item, or the study to its report"
+            f"{folder / 'items'}: contains no item of {record}; run an item, or the whole study"
         )
-    with suppress(BadInput):  # if a plug-in of the config is missing, its code counts as changed
+    with suppress(BadInput):  # if a plug-in of the config is missing, the items that use it are out of date
         use_all_plugins(config.plugins)
     for sentence in describe_outdated(changes_in_folder(folder, [result.item for result in results])):
         LOG.warning("%s", sentence)
@@ -67,7 +68,15 @@ def results_in(folder: Path) -> list[ItemResult]:
 
 
 def unpack_crate(crate: Path, scratch: Path) -> Path:
-    """Unpack the committed study of a crate and return its folder; BadInput if it contains none."""
+    """Unpack the committed study of a crate and return the folder.
+
+    Args:
+        crate: the zip file.
+        scratch: the folder to unpack it to.
+
+    Raises:
+        BadInput: if the file contains no study.
+    """
     with refusing(f"{crate}: not a crate", "write it with replicse keep NAME --crate FILE.zip"):
         with zipfile.ZipFile(crate) as archive:
             archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("reports/")])
@@ -79,12 +88,13 @@ def committed() -> dict[str, Paths]:
     """Return the paths of the committed studies by name.
 
     A study of the current folder replaces a study of the package with the same name. The record is not included,
-    because nothing of it was run.
+    because its numbers were not run here.
     """
     studies: dict[str, Paths] = {}
     for home in (f"{packaged('reports').parent}/", ""):
         files = sorted(Path(home, "reports", "studies").glob(f"*/{CONFIG}"))
-        studies |= {file.parent.name: Paths("", file.parent.name, home=home) for file in files}
+        for file in files:
+            studies[file.parent.name] = Paths("", file.parent.name, home=home)
     studies.pop(RECORD, None)
     return studies
 
@@ -92,10 +102,14 @@ def committed() -> dict[str, Paths]:
 def study_folder(name: str) -> Path:
     """Return a results folder by path, or a committed study by name.
 
-    Raises BadInput with the nearest name if there is no such study.
+    Args:
+        name: the path or the name.
+
+    Raises:
+        BadInput: if there is no such study; the message contains the nearest name.
     """
     if Path(name).is_dir() or Path(name).name != name:
         return Path(name)
     studies = committed()
-    check_known(name, studies, f'"{name}" is no results folder and no committed study')
+    check_known(name, studies, f'"{name}" is neither a results folder nor a committed study')
     return Path(studies[name].results)

@@ -1,4 +1,4 @@
-"""Describe the machines that computed results.
+"""The machines that computed results.
 
 Processors round differently, so the numbers of a job depend on the machine.
 """
@@ -11,24 +11,23 @@ from replicse.checked import Checked
 from replicse.registry.digests import digest
 
 FAMILIES = ("amx", "avx512", "avx2", "sve", "asimd")
-# Settings that do not change results: thread counts are recorded separately, pinning and verbosity do not matter.
+# Skipped settings: thread counts are recorded separately, pinning and verbosity do not change results.
 SILENT = ("THREADS", "VERBOSE", "OMP_")
 
 
 class Machine(Checked):
     """The properties of a machine that change numbers.
 
-    Returns an empty string if a record does not contain one.
-
-    On a GPU the processor and its threads are left out.
+    A property is an empty string if the record does not contain it. On a GPU, the processor and its threads are empty.
 
     Attributes:
         processor: the name of the processor.
-        flags: the families of its instructions, and a digest of all of them.
+        flags: the families of its instructions, and a digest of all instructions.
         device: the accelerator, or the device as torch names it.
-        threads: the number of threads.
+        threads: the number of threads, such as "4 threads".
         torch: the version of torch.
-        kernel: libraries that compute products, the settings that change their results, and the parts of split batches.
+        kernel: the libraries that compute products, the settings that change their results, and the parts of split
+            batches.
     """
 
     processor: str = ""
@@ -44,17 +43,15 @@ class Machine(Checked):
         return ", ".join(filter(None, [named, self.device, self.threads, self.torch, self.kernel]))
 
     def fits(self, other: "Machine") -> bool:
-        """Return whether all properties that both machines have are equal."""
-        known = [
-            (ours, theirs) for (_, ours), (_, theirs) in zip(self, other, strict=True) if ours and theirs
-        ]
-        return all(ours == theirs for ours, theirs in known)
+        """Return whether all properties known for both machines are equal."""
+        pairs = zip(self, other, strict=True)
+        return all(not ours or not theirs or ours == theirs for (_, ours), (_, theirs) in pairs)
 
 
 def machine_of(record: Mapping[str, Any]) -> Machine:
-    """Return the machine of a provenance record.
+    """Parse the machine of a provenance record.
 
-    Records of earlier versions have fewer keys.
+    Records of earlier versions can have fewer keys.
     """
     hardware = _part(record, "hardware")
     version = _part(_part(record, "numerics"), "torch_build").get("__version__")
@@ -62,12 +59,15 @@ def machine_of(record: Mapping[str, Any]) -> Machine:
     kernel = _describe_kernel(record)
     if record.get("accelerator"):
         return Machine(device=str(record["accelerator"]), torch=torch, kernel=kernel)
-    threads = record.get("threads")
+    threads = ""
+    if record.get("threads"):
+        count = record["threads"]
+        threads = f"{count} thread" if count == 1 else f"{count} threads"
     return Machine(
         processor=str(hardware.get("processor", "")),
         flags=_summarise_flags(str(hardware.get("kernel_flags", ""))),
         device=str(record.get("device", "")),
-        threads=f"{threads} thread{'' if threads == 1 else 's'}" if threads else "",
+        threads=threads,
         torch=torch,
         kernel=kernel,
     )
@@ -76,9 +76,8 @@ def machine_of(record: Mapping[str, Any]) -> Machine:
 def _describe_kernel(record: Mapping[str, Any]) -> str:
     """Return the libraries and settings that compute products.
 
-    Returns an empty string if they are unknown.
-
-    Word vectors have no device; any machine with the same processor gives the same numbers.
+    Returns an empty string if they are unknown, and for word vectors: their results are the same on all machines with
+    the same processor.
     """
     kernel = _part(record, "kernel")
     if not kernel or not record.get("device"):
@@ -107,9 +106,12 @@ def _part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def recorded_machines(record: Mapping[str, Any]) -> list[Machine]:
-    """Return the machines of a record.
+    """Return the machines of a provenance record.
 
-    The first is the one on which the run finished, then those on which a resumed run was started.
+    The machine on which the run finished is first. The machines on which a resumed run was started follow.
+
+    Args:
+        record: the record; an empty dict gives an empty list.
     """
     if not record:
         return []
@@ -119,8 +121,14 @@ def recorded_machines(record: Mapping[str, Any]) -> list[Machine]:
 def count_machines(machines: Iterable[Machine]) -> Counter[Machine]:
     """Count how often each machine occurs.
 
-    Machines with a device are first, then machines with the most known properties. A machine with fewer known
-    properties that contradicts none of another one is counted with it: word vectors have no GPU in their record.
+    A machine with fewer known properties is counted as another machine if it does not contradict it. For example, word
+    vectors have no GPU in their record.
+
+    Args:
+        machines: the machines, with duplicates.
+
+    Returns:
+        The counts. Machines with a device are first, then machines with the most known properties.
     """
     counts = Counter(machines)
     totals: Counter[Machine] = Counter()
@@ -136,9 +144,14 @@ def _order_of_machine(machine: Machine) -> tuple[bool, int, str]:
 
 
 def matching_names(machines: Iterable[Machine], known: Iterable[Machine]) -> list[str]:
-    """Return the names of the known machines that some machines match.
+    """Return the names of the known machines that match some machines.
 
-    Duplicates are dropped.
+    Args:
+        machines: the machines to look up.
+        known: the known machines, as returned by `count_machines`.
+
+    Returns:
+        List of names without duplicates.
     """
     candidates = list(known)
     names: dict[str, None] = {}  # an ordered set
@@ -150,7 +163,11 @@ def matching_names(machines: Iterable[Machine], known: Iterable[Machine]) -> lis
 def describe_mixture(machines: Iterable[Machine]) -> str:
     """Return a sentence about results from several machines.
 
-    Returns an empty string for one machine.
+    Args:
+        machines: the machines, with duplicates.
+
+    Returns:
+        The sentence; an empty string for a single machine.
     """
     counts = count_machines(machines)
     if len(counts) < 2:

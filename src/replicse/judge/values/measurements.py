@@ -1,4 +1,4 @@
-"""Load the measurements of a study from evaluation files."""
+"""Measurements of a study, loaded from evaluation files."""
 
 import logging
 from collections import Counter
@@ -34,16 +34,16 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The value of one encoder at a metric path or of a whole suite.
+    """The value of an encoder at a metric path, or of a whole suite.
 
     Attributes:
         encoder: the name of the encoder.
         metric_path: the path of the metric, which begins with the suite.
         value: the value; None if it is missing.
-        failure: why it is missing; an empty string if it was not run.
+        failure: why the value is missing; an empty string if it was not run.
         bounds: the interval of a correlation over resampled test pairs.
         provenance: the provenance record of the evaluation.
-        half_digit: half a unit of the last digit, for a value that was published with rounding.
+        half_digit: half a unit of the last digit of a published value; 0 for a value that is not rounded.
     """
 
     encoder: str
@@ -58,19 +58,19 @@ class Measurement:
 class Measurements:
     """The measurements of a study.
 
-    Each file is read once and checked against the encoder of the study.
+    Each file is loaded once and compared with the encoder of the study.
 
     Args:
-        study: the study, or the plan of one of its items.
-        jobs: the states of the jobs of the study. With them, a broken file or a failed job becomes the failure of
-            its measurements; without them, a broken file raises BadInput.
-        paths: the paths of a committed study; default: the paths of `study`.
+        study: the study, or the plan of an item.
+        jobs: the states of the jobs of the study. With them, a broken file or a failed job becomes the failure of its
+            measurements. Default: None; then a broken file raises BadInput.
+        paths: the paths of a committed study. Default: the paths of `study`.
     """
 
     def __init__(
         self, study: Study | ItemPlan, jobs: JobStates | None = None, paths: Paths | None = None
     ) -> None:
-        # The plan of an item has all members of a study that are used here.
+        # The plan of an item has all attributes of a study that are used here.
         self.study = cast(Study, study)
         self.jobs, self.paths = jobs, paths or study.paths
         # file -> error message
@@ -95,19 +95,19 @@ class Measurements:
         )
 
     def is_seedless(self, cell: Cell) -> bool:
-        """Return whether a cell depends on no seed, as without training."""
+        """Return whether a cell does not depend on a seed."""
         return cell.seeds == (None,)
 
     def records_behind(self, cell: Cell) -> list[Record]:
         """Return the provenance records of the evaluations and runs of a cell.
 
-        Runs include the runs that they start from.
+        If a run starts from another run, the other record is included.
         """
         read: dict[tuple[str, str], None] = {}  # an ordered set
         for operand in cell.operands or (cell,):
-            for encoder in operand.encoders if operand.metric_path else ():
-                # Counts of the data do not depend on the machine.
-                if encoder != "data":
+            for encoder in operand.encoders:
+                # Counts of datasets do not depend on the machine.
+                if operand.metric_path and encoder != "data":
                     read[encoder, operand.metric_path] = None
         records, runs = [], []
         for encoder, path in read:
@@ -121,7 +121,7 @@ class Measurements:
     def training_record(self, run: str) -> Record:
         """Return the provenance record of the training of a run.
 
-        Returns an empty dict if it does not exist.
+        Returns an empty dict if the record does not exist.
         """
         if run not in self._training:
             file = self.paths.run(run, PROVENANCE)
@@ -133,9 +133,8 @@ class Measurements:
     def evaluation(self, file: str) -> Record | None:
         """Return the content of an evaluation file.
 
-        Returns None if it does not exist or is broken.
-
-        A file is broken if it contradicts the encoder of its folder, its averages, or the range of a metric.
+        A file is broken if it contradicts the encoder of its folder, its averages, or the range of a metric. Returns
+        None if the file does not exist or is broken.
         """
         if file not in self._evaluations:
             encoder, group = Path(file).parent.name, Path(file).stem
@@ -148,9 +147,9 @@ class Measurements:
         return self._evaluations[file]
 
     def _read(self, file: str, place: Record, metric_paths: Iterable[str], partly: bool) -> Record:
-        """Read an evaluation.
+        """Load an evaluation.
 
-        The pairs are checked unless the file is unchanged since its job checked them.
+        The pairs are not checked if the file is unchanged, because the job already checked them.
         """
         if not is_as_written(Path(file)):
             return read_evaluation(file, place, self._set_tables, metric_paths, partly)
@@ -171,19 +170,21 @@ class Measurements:
 
     @cached_property
     def _requested_paths(self) -> dict[tuple[str, str], set[str]]:
-        """Return the metric paths that cells read, by encoder and group of suites."""
+        """Return the metric paths of cells, by encoder and group of suites."""
         requested: dict[tuple[str, str], set[str]] = {}
         for cell in chain.from_iterable(self.study.cells.values()):
             for operand in cell.operands or (cell,):
-                for encoder in operand.encoders if operand.metric_path else ():
-                    key = encoder, file_of(operand.metric_path)
-                    requested.setdefault(key, set()).add(operand.metric_path)
+                if not operand.metric_path:
+                    continue
+                group = file_of(operand.metric_path)
+                for encoder in operand.encoders:
+                    requested.setdefault((encoder, group), set()).add(operand.metric_path)
         return requested
 
     def _load(self, file: str, read: Callable[[], Record]) -> Record | None:
-        """Read a file if it exists.
+        """Load a file if it exists.
 
-        If the states of jobs are known, an error is noted instead of raised.
+        If the states of jobs are known, an error is logged instead of raised.
         """
         try:
             return read() if Path(file).exists() else None
@@ -197,7 +198,7 @@ class Measurements:
     def _why_missing(self, file: str) -> str:
         """Return why an evaluation is missing.
 
-        Returns an empty string if no job failed or job states are unknown.
+        Returns an empty string if no job failed, or if the states of jobs are unknown.
         """
         if file in self.broken or self.jobs is None:
             return self.broken.get(file, "")
@@ -224,11 +225,16 @@ def study_machines(study: Study, measurements: Measurements) -> Counter[Machine]
     """Count the runs and evaluations of a study by machine.
 
     Missing and broken files are skipped.
+
+    Args:
+        study: the study.
+        measurements: its measurements.
     """
     records = [measurements.training_record(run) for run in study.runs]
     for encoder in set(study.suites) - {"data"}:
         groups = [suites[0] for suites in study.groups(encoder).values()]
         if "trajectory" in study.suites[encoder]:
             groups.append("trajectory")
-        records += [measurements.at(encoder, suite).provenance for suite in groups]
+        for suite in groups:
+            records.append(measurements.at(encoder, suite).provenance)
     return count_machines(chain.from_iterable(map(recorded_machines, records)))

@@ -1,4 +1,4 @@
-"""Collect the provenance records behind a results folder."""
+"""The provenance records of a results folder."""
 
 import json
 import re
@@ -12,34 +12,42 @@ from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.artefacts import PROVENANCE
 
 Records = dict[str, Mapping[str, Any]]
-# The entries of a record that describe the code and the machine.
+# Entries of a record that describe the code and the machine.
 MADE_WITH = ("commit", "dirty", "package_sha256", "versions", "plugins", "hardware", "numerics")
-# Evaluations name runs by folder, and so do runs for frozen models; a run names the run it starts from by id.
+# Evaluations, and runs with frozen models, contain the folder of a run. If a run starts from another run, it contains
+# the id of the other run.
 READ = re.compile(r'(?:results/[^/"]+/runs/|"run": ")([^/"]+)')
 
 
 def records_of(items: Iterable[ItemResult], folder: Path) -> tuple[Records, Records]:
-    """Load the provenance records behind the numbers of some items.
+    """Load the provenance records of the numbers of some items.
 
     Missing records are empty dicts.
 
+    Args:
+        items: the results of the items.
+        folder: the results folder.
+
     Returns:
-        The records of runs by name, and of evaluations by file.
+        Dict from run to record, and dict from evaluation file to record.
 
     Raises:
         BadInput: if a file is broken.
     """
-    cells = list(chain.from_iterable(item.cells for item in items))
-    encoders = sorted(set(chain.from_iterable(cell.encoders for cell in cells)))
+    encoders: set[str] = set()
+    waiting = []
+    for cell in chain.from_iterable(item.cells for item in items):
+        encoders.update(cell.encoders)
+        for each in cell.values:
+            if each.run and each.value is not None:
+                waiting.append(each.run)
     evaluations = {}
-    for encoder in encoders:
+    for encoder in sorted(encoders):
         for file in sorted((folder / "encoders" / encoder).glob("*.json")):
             evaluations[str(file)] = record_in(file)
-    waiting = []
-    for each in chain.from_iterable(cell.values for cell in cells):
-        if each.run and each.value is not None:
-            waiting.append(each.run)
-    for evaluation in evaluations.values():
+    records: Records = {}
+    for name, evaluation in evaluations.items():
+        records[name] = _as_dict(evaluation.get("provenance"))
         waiting += _runs_read(evaluation)
     runs: Records = {}
     while waiting:
@@ -47,7 +55,7 @@ def records_of(items: Iterable[ItemResult], folder: Path) -> tuple[Records, Reco
         if run not in runs:
             runs[run] = record_in(folder / "runs" / run / PROVENANCE)
             waiting += _runs_read(runs[run])
-    return runs, {file: _as_dict(evaluation.get("provenance")) for file, evaluation in evaluations.items()}
+    return runs, records
 
 
 def _runs_read(record: Mapping[str, Any]) -> list[str]:
@@ -56,7 +64,7 @@ def _runs_read(record: Mapping[str, Any]) -> list[str]:
 
 
 def record_in(file: Path) -> Mapping[str, Any]:
-    """Return the dict in a JSON file.
+    """Load the dict in a JSON file.
 
     Returns an empty dict if the file does not exist or contains something else.
     """
@@ -68,9 +76,13 @@ def _as_dict(document: Any) -> Mapping[str, Any]:
 
 
 def common_origin(*groups: Records) -> dict[str, Any]:
-    """Return the code and machine entries that all records share.
+    """Return the code and machine entries shared by all records.
 
-    `dirty` is true if it is true in any record.
+    Args:
+        groups: dicts of records; empty records are skipped.
+
+    Returns:
+        The entries; `dirty` is true if it is true in any record.
     """
     records = list(filter(None, chain.from_iterable(group.values() for group in groups)))
     common = {}

@@ -1,4 +1,4 @@
-"""Encode cosines and gold scores of test pairs as strings."""
+"""Cosines and gold scores of test pairs, encoded as strings."""
 
 import base64
 
@@ -11,14 +11,15 @@ MARK = "f8:"  # prefix of 64-bit numbers
 def pack_pairs(cosines: np.ndarray, gold: np.ndarray) -> dict[str, str]:
     """Encode cosines and gold scores as base64 strings.
 
-    Numbers have 32 bits, or 64 if different numbers of a side would become equal: a score depends on their ranks.
+    Numbers have 32 bits. A side has 64 bits if different numbers would become equal, because a score depends on their
+    ranks.
 
     Args:
-        cosines: one cosine a pair, (pairs,).
-        gold: one gold score a pair, (pairs,).
+        cosines: the cosine of each pair, (pairs,).
+        gold: the gold score of each pair, (pairs,).
 
     Returns:
-        The strings of `cosine` and `gold`.
+        Dict with the strings `cosine` and `gold`.
     """
     return {"cosine": _pack_side(cosines), "gold": _pack_side(gold)}
 

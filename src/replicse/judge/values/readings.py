@@ -1,4 +1,4 @@
-"""Return the values of a cell: printed, or ours by seed."""
+"""The values of a cell: the printed number, or our numbers by seed."""
 
 import math
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from replicse.spec.printed import Reported
 
 @dataclass(frozen=True)
 class Reading:
-    """The values of a cell, one a seed, None if a value is missing.
+    """The values of a cell by seed, None if a value is missing.
 
     All cells have the same order of seeds.
 
     Attributes:
         values: the values.
-        seedless: the values do not depend on a seed (a printed number, a baseline).
+        seedless: whether the values do not depend on a seed (a printed number, a baseline).
         half_digit: half a unit of the last printed digit.
         runs: the encoders and their values; empty for a printed number.
         failure: why values are missing.
@@ -46,11 +46,14 @@ def printed_reading(reported: Reported | None) -> Reading:
 
 
 class OurCells:
-    """The cells of items' results by id.
+    """The cells of several items by id.
 
     Cells that are not in a result are missing.
 
-    `seeds` is the number of seeds of the study: a single encoder in a study with several seeds depends on no seed.
+    Args:
+        results: the results of the items.
+        seeds: the number of seeds of the study. If a cell of a study with several seeds has a single encoder, it does
+            not depend on a seed. Default: 1.
     """
 
     def __init__(self, results: Iterable[ItemResult], seeds: int = 1) -> None:
@@ -64,7 +67,7 @@ class OurCells:
     def reading(self, name: CellId) -> Reading:
         """Return our numbers of a cell.
 
-        A cell that failed is missing, even if some of its runs succeeded.
+        A failed cell is missing, even if some of its runs succeeded.
         """
         cell = self.cell(name)
         if cell is None:
@@ -85,9 +88,9 @@ def _number_or_none(each: SeedValue) -> float | None:
 
 
 def runs_read(cell: CellResult) -> tuple[str, ...]:
-    """Return the encoders of a cell, its metric and values.
+    """Return encoders, metric and values of a cell.
 
-    Two cells with equal ones are the same number.
+    Two cells are the same number if these are equal.
     """
     if not cell.encoders:
         return ()

@@ -1,4 +1,4 @@
-"""Load the measurements of the record as the values of a study."""
+"""Measurements of the record, used like the measurements of a study."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -20,7 +20,11 @@ from replicse.spec.tables import Item
 
 
 class RecordMeasurements(Measurements):
-    """The values of source cells by encoder and metric path."""
+    """The values of source cells by encoder and metric path.
+
+    Args:
+        record: the study of the record.
+    """
 
     def __init__(self, record: RecordStudy) -> None:
         super().__init__(record.study, paths=Paths(record.study.scale.name, RECORD))
@@ -43,7 +47,7 @@ class RecordMeasurements(Measurements):
     def plan_item(self, item: Item) -> ItemPlan:
         """Return the plan of an item.
 
-        Cells are comparable if their source has the printed setting.
+        Cells are comparable if their source used the printed setting.
         """
         if item.id not in self._plans:
             plan = plan_item(self.study, item)
@@ -61,28 +65,29 @@ class RecordMeasurements(Measurements):
     def source_cell(self, cell: Cell) -> SourceCell | None:
         """Return the source cell of a cell.
 
-        Returns None if nobody measured it in the printed setting.
+        Returns None if nobody measured the cell in the printed setting.
         """
         return self._source_cells.get((cell.encoders[0], cell.metric_path)) if cell.encoders else None
 
     def is_seedless(self, cell: Cell) -> bool:
-        """Return whether a cell is of a checkpoint that was not trained again."""
+        """Return whether nobody trained the encoder of a cell again."""
         measured = self.source_cell(cell)
         return measured is not None and not measured.trained
 
     def why_not_comparable(self, cell: Cell) -> str:
-        """Return how the setting differs from the printed one.
+        """Return how the setting differs from the printed setting.
 
-        Returns an empty string if it does not.
+        Returns an empty string for the printed setting.
         """
         measured = self.source_cell(cell)
         return "" if measured is None else difference_text(measured)
 
     def borrowed_spread(self, cell: Cell) -> Spread | None:
-        """Return the spread of another source if a source has too few seeds.
+        """Return the standard deviation of another source.
 
-        Returns None if the source has at least three seeds. The other source is the one with the most seeds among those
-        with the printed hyper-parameters, in any code.
+        It is used if the source of a cell has fewer than three seeds. The other source is the source with the most
+        seeds among all sources with the printed hyper-parameters, in any code. Returns None if the source has enough
+        seeds.
         """
         measured = self.source_cell(cell)
         if measured is None or not measured.trained or len(cell.jobs) >= FEWEST_SEEDS:
@@ -95,7 +100,7 @@ class RecordMeasurements(Measurements):
         return max(filter(None, spreads), key=lambda spread: spread.degrees, default=None)
 
     def records_behind(self, cell: Cell) -> list[Provenance]:
-        """Return no provenance records, because a source has none."""
+        """Return an empty list, because sources have no provenance records."""
         return []
 
 
@@ -105,12 +110,12 @@ def load_record_measurements(
     """Load others' measurements of the cells of papers.
 
     Args:
-        workflow: The folder of papers and scales, with a folder `record`; the workspace may have another one.
-        papers: All papers by key.
-        only: The papers to include; default: all.
+        workflow: the folder of papers and scales, which contains the folder `record`.
+        papers: all papers by key.
+        only: the keys of papers to load. Default: all papers.
 
     Raises:
-        BadInput: names a mistake in the record.
+        BadInput: if the record contains a mistake.
     """
     record = load_record(workflow)
     check_record(record, papers)
@@ -118,9 +123,9 @@ def load_record_measurements(
 
 
 def difference_text(measured: SourceCell) -> str:
-    """Return how a setting differs from the printed one, in one clause.
+    """Return how a setting differs from the printed setting, in one clause.
 
-    Returns an empty string if it does not.
+    Returns an empty string for the printed setting.
     """
     setting = measured.setting
     if setting.is_printed:

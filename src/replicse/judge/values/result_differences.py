@@ -1,8 +1,7 @@
-"""Compare two results of other tools."""
+"""Comparison of two results of other tools."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Literal
 
 from replicse.errors import BadInput
@@ -15,9 +14,12 @@ NUMERICS = 0.1  # points by which half precision or another batch size may chang
 
 @dataclass(frozen=True)
 class ComparedScore:
-    """A score of both results.
+    """A score that is in both results.
 
-    `difference` is b minus a, None if they are of different data.
+    Attributes:
+        a, b: the scores x 100.
+        difference: b minus a; None if the scores are of different data.
+        standing: the result of the comparison.
     """
 
     a: float
@@ -28,7 +30,7 @@ class ComparedScore:
 
 @dataclass(frozen=True)
 class Pair:
-    """The entries of two results for the same key."""
+    """The entries of both results for the same key."""
 
     a: str
     b: str
@@ -39,11 +41,12 @@ class Differences:
     """Two results and their differences.
 
     Attributes:
+        a, b: the files or folders.
         scores: scores that are in both results.
-        data: facts about the data of a score that differ, by the name of the score.
+        data: facts about the data that differ, by the name of the score.
         inputs: digests and prompts that differ.
-        settings: settings that both results state and that differ.
-        only_a, only_b: names of scores that are in one result only.
+        settings: settings that are in both results and differ.
+        only_a, only_b: names of scores that are in only one of the results.
         remarks_a, remarks_b: remarks on the files.
     """
 
@@ -62,11 +65,15 @@ class Differences:
 def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
     """Compare two results.
 
-    If both have several aggregations of a task, the first is compared. Scores on other rows, files or revisions of a
-    dataset have no difference.
+    If both results contain several aggregations of a task, the first is compared. Scores on other rows, files or
+    revisions of a dataset have no difference.
+
+    Args:
+        a: the first results.
+        b: the second results.
 
     Raises:
-        BadInput: if they share no score.
+        BadInput: if no score is in both results.
     """
     both: dict[str, tuple[float, float]] = {}
     for name, value in a.scores.items():
@@ -74,11 +81,14 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
         if other_value is not None:
             both[name] = (value, other_value)
     if not both:
-        raise BadInput(f"no score is in both; A holds {a.scores_listed()}; B holds {b.scores_listed()}")
+        raise BadInput(f"no common score; A contains {a.scores_listed()}; B contains {b.scores_listed()}")
     names = [name for name in both if other_aggregation(name) not in both]
-    data = {name: _differing(a.data_of(name), b.data_of(name)) for name in names}
-    of_other_data = {name for name in names if data[name]}
-    of_other_data |= {name for name in names if not of_other_data.isdisjoint(_parts(name))}
+    data = {}
+    for name in names:
+        differing = _differing(a.data_of(name), b.data_of(name))
+        if differing:
+            data[name] = differing
+    of_other_data = {name for name in names if name in data or not data.keys().isdisjoint(_parts(name))}
     scores = {name: _compare(*both[name], name in of_other_data) for name in names}
     only_a = [name for name in _main_scores(a) if name not in both]
     only_b = [name for name in _main_scores(b) if a.score(name) is None]
@@ -86,7 +96,7 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
         a=str(a.place),
         b=str(b.place),
         scores=scores,
-        data=dict(filter(itemgetter(1), data.items())),
+        data=data,
         inputs=_differing(a.inputs, b.inputs),
         settings=_differing(a.settings, b.settings),
         only_a=only_a,
@@ -102,7 +112,7 @@ def _main_scores(results: ExternalResults) -> list[str]:
 
 
 def _parts(name: str) -> set[str]:
-    """Return the parts of an average, by both of their names.
+    """Return the parts of an average, by both names of each part.
 
     Returns an empty set for another score.
     """
@@ -111,7 +121,7 @@ def _parts(name: str) -> set[str]:
 
 
 def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, Pair]:
-    """Return the entries that both have and that differ."""
+    """Return the entries that are in both dicts and differ."""
     return {name: Pair(a[name], b[name]) for name in a if name in b and a[name] != b[name]}
 
 
@@ -121,4 +131,6 @@ def _compare(a: float, b: float, is_other_data: bool) -> ComparedScore:
     size = abs(b - a)
     if size <= ROUNDING:
         return ComparedScore(a, b, b - a, "equal")
-    return ComparedScore(a, b, b - a, "within numerics" if size <= NUMERICS else "beyond numerics")
+    if size <= NUMERICS:
+        return ComparedScore(a, b, b - a, "within numerics")
+    return ComparedScore(a, b, b - a, "beyond numerics")

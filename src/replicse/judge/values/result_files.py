@@ -1,4 +1,4 @@
-"""Load results files of other tools and of RepliCSE."""
+"""Results files of other tools and of RepliCSE."""
 
 import json
 from collections import defaultdict
@@ -29,7 +29,7 @@ from replicse.registry.suites import AGGREGATIONS
 TOOLS = "mteb, SentEval, SimCSE, sentence-transformers, Weights & Biases or RepliCSE"
 KINDS, MODEL_META = (".json", ".txt", ".log", ".out", ".csv"), "model_meta.json"
 ROUNDING = 0.011
-PREFIX = 12  # digits of a sha256 that are shown
+PREFIX = 12  # number of shown digits of a sha256
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class ExternalResults:
         place: the file or folder.
         scores: scores x 100, by name.
         settings: settings as strings, by name.
-        remarks: names of scores and files, by remark.
-        data, inputs: as in `Content`.
+        remarks: dict from remark to the names of scores and files.
+        data: facts about the dataset of scores, such as `n` or `sha256`, by metric path or a common prefix.
+        inputs: digests of the evaluated encoder and datasets, and the prompts, by name.
     """
 
     place: Path
@@ -59,37 +60,39 @@ class ExternalResults:
         return self.scores.get(metric_path, self.scores.get(SAME.get(metric_path, "")))
 
     def data_of(self, metric_path: str) -> dict[str, str]:
-        """Return the rows, digests and revisions of the data of a score."""
+        """Return the rows, digests and revisions of the dataset of a score."""
         facts: dict[str, str] = {}
         for path in (metric_path, SAME.get(metric_path, "")):
-            parts = path.split("/") if path in self.scores else []
+            if path not in self.scores:
+                continue
+            parts = path.split("/")
             for end in range(1, len(parts) + 1):
                 facts |= self.data.get("/".join(parts[:end]), {})
         return facts
 
     def scores_listed(self) -> str:
-        """Return the scores in words."""
+        """Return the names and values of the scores as a string."""
         names = [name for name in self.scores if other_aggregation(name) not in self.scores]
         scores = [f"{name} {self.scores[name]:.2f}" for name in names]
         kind = "development " if all("-dev/" in name for name in self.scores) else ""
         return f"the {kind}scores {some(scores)}"
 
     def remark_lines(self) -> list[str]:
-        """Return the remarks as sentences."""
+        """Return the remarks as a list of sentences."""
         return [f"{remark}: {some(list(dict.fromkeys(names)))}" for remark, names in self.remarks.items()]
 
 
 def read_results(place: Path) -> ExternalResults:
     """Load a results file, or all results files of a folder.
 
-    If a folder contains no results, the only folder with results below it is used.
+    If a folder contains no results, but exactly one of its subfolders does, the subfolder is used.
 
     Args:
-        place: the file or folder; `FILE:MODEL` names one of several models in a file of mteb.
+        place: the file or folder; `FILE:MODEL` specifies one of several models in a file of mteb.
 
     Raises:
         MissingData: if the file or folder does not exist.
-        BadInput: if it contains no score, or several folders are below it.
+        BadInput: if it contains no score, or if several subfolders contain results.
     """
     model = ""
     if not place.exists():
@@ -97,24 +100,30 @@ def read_results(place: Path) -> ExternalResults:
         place = Path(f"{file}.json") if model else place
     if not place.exists():
         raise MissingData(f"{place}: no such file or folder")
-    inside = sorted(place.iterdir()) if place.is_dir() else [place.with_name(MODEL_META)]
+    if place.is_dir():
+        inside, contents = sorted(place.iterdir()), []
+    else:
+        inside, contents = [place.with_name(MODEL_META)], [_read_file(place, model)]
     files = [file for file in inside if file.is_file()]
-    contents = [] if place.is_dir() else [_read_file(place, model)]
     contents += [_read_or_name(file) for file in files if file.suffix in KINDS]
     results = _gather(place, contents)
     if results.scores:
         return results
     if any(file.suffix in (".safetensors", ".bin") for file in inside):
-        raise BadInput(f"{place}: an encoder; replicse evaluate --encoder {place} --out FILE scores it")
+        raise BadInput(
+            f"{place}: is an encoder; evaluate it with replicse evaluate --encoder {place} --out FILE"
+        )
     below = [each for each in inside if each.is_dir() and _has_results(each)]
     if len(below) == 1:
         return read_results(below[0])
     if below:
-        raise BadInput(f"{place}: several folders are below it; name one: {some(list(map(str, below)))}")
+        raise BadInput(
+            f"{place}: contains several results folders; specify one: {some(list(map(str, below)))}"
+        )
     others = [file.name for file in files if file.suffix not in KINDS and place.is_dir()]
     remarks = results.remark_lines()
     if others:
-        remarks.append(f"not read: {some(others)}")
+        remarks.append(f"skipped: {some(others)}")
     raise BadInput("; ".join([f"{place}: no results file of {TOOLS} with a score", *remarks]))
 
 
@@ -123,9 +132,9 @@ def _has_results(folder: Path) -> bool:
 
 
 def _read_or_name(file: Path) -> Content:
-    """Return the content of a file of a folder.
+    """Load a file of a folder.
 
-    A file without scores gives a remark on why it is skipped.
+    If the file contains no scores, the result is a remark on why it is skipped.
     """
     try:
         content = _read_file(file)
@@ -140,7 +149,7 @@ def _read_or_name(file: Path) -> Content:
 def _gather(place: Path, contents: Sequence[Content]) -> ExternalResults:
     """Merge the contents of several files and compute averages.
 
-    If a name has several values, the first is used.
+    If a score has several values, the first is used.
     """
     scores: dict[str, float] = {}
     remarks: dict[str, list[str]] = defaultdict(list)
@@ -156,7 +165,7 @@ def _gather(place: Path, contents: Sequence[Content]) -> ExternalResults:
             if score.value is not None:
                 first = scores.setdefault(score.path, score.value)
                 if abs(first - score.value) > ROUNDING:
-                    remark = "several values, of which the first is read"
+                    remark = "several values, the first is used"
             if remark:
                 remarks[remark].append(score.path)
     results = ExternalResults(place, scores, settings, remarks, data, inputs)
@@ -201,9 +210,9 @@ def _read_lines(text: str, name: str) -> Content:
 
 
 def _data_facts(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the facts about the dataset of a task in a file of RepliCSE.
+    """Yield the facts about the dataset of each task in a file of RepliCSE.
 
-    These are the number of rows and a digest of the files.
+    The facts are the number of rows and a digest of the files.
     """
     digests = as_dict(as_dict(document.get("inputs")).get("data"))
     for path, digest in digests.items():
@@ -225,7 +234,7 @@ def _inputs(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _shorten(text: str) -> str:
-    """Return a string with each sha256 cut to its first digits."""
+    """Return a string in which each sha256 is cut to 12 digits."""
     words = []
     for word in text.split():
         is_sha256 = len(word) == 64 and word.isalnum()
@@ -234,9 +243,15 @@ def _shorten(text: str) -> str:
 
 
 def other_aggregation(name: str) -> str:
-    """Return the joint aggregation of a task, given another one.
+    """Return the name of the joint aggregation of a task.
 
-    Returns an empty string for other names.
+    Args:
+        name: the name of a score with another aggregation, such as `sts/STS12/mean`.
+
+    Returns:
+        The name with the joint aggregation, such as `sts/STS12/all`; an empty string for other scores.
     """
     above, _, last = name.rpartition("/")
-    return f"{above}/{AGGREGATIONS[0]}" if last in AGGREGATIONS[1:] else ""
+    if last in AGGREGATIONS[1:]:
+        return f"{above}/{AGGREGATIONS[0]}"
+    return ""

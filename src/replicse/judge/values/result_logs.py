@@ -1,4 +1,4 @@
-"""Parse scores in logs of SentEval, trainers and evaluators."""
+"""Parsers of scores in logs of SentEval, trainers and evaluators."""
 
 import ast
 import csv
@@ -25,7 +25,7 @@ ON_DATA = re.compile(r"Evaluating the model on the (.*?) ?dataset")
 SIMILARITY = re.compile(
     rf"(Cosine|Dot|Euclidean|Manhattan)[\w-]*\s*:\s*Pearson:\s*({NUMBER})\s*Spearman:\s*({NUMBER})"
 )
-# Lines of SentEval, which logs a block for each task.
+# Lines of SentEval, which logs a block of lines for each task.
 TASK = re.compile(r"\*{5} (?:\(Probing\) )?Transfer task ?: (.+?)\s*\*{5}")
 SPEARMAN = re.compile(
     rf"(?:^|\s)(ALL|dev|test)(?: \((weighted average|average)\))? : pearson = \S+,\s+spearman = ({NUMBER}|nan)",
@@ -44,7 +44,7 @@ NANS = re.compile(r"\b(?:nan|NaN)\b")
 def log_scores(text: str) -> Content:
     """Parse the scores in a log.
 
-    Of several evaluations during a training, the last one is used.
+    If a training was evaluated several times, the last evaluation is used.
     """
     evaluations: list[dict[str, Any]] = []
     content = scores_at_places(senteval_scores(text))
@@ -64,9 +64,9 @@ def evaluation_scores(
     """Return the scores of one of the evaluations of a training.
 
     Args:
-        entries: the logged entries.
-        best_metric: the score of the best evaluation.
-        best_step: the step of the best evaluation; without both, the last evaluation is used.
+        entries: the logged entries as dicts.
+        best_metric: the score of the best evaluation. Default: None.
+        best_step: the step of the best evaluation. Default: None; without both, the last evaluation is used.
     """
     evaluations = _merge_entries(entries)
     if not evaluations:
@@ -78,14 +78,15 @@ def evaluation_scores(
         best = [entry for entry in evaluations if best_metric in entry.values()]
     content = scores_at_places(flatten((best or evaluations[-1:])[0]))
     if len(evaluations) > 1:
-        _add_remark(content, f"{'the best' if best else 'the last'} of {len(evaluations)} evaluations")
+        which = "the best" if best else "the last"
+        _add_remark(content, f"{which} of {len(evaluations)} evaluations")
     return content
 
 
 def _merge_entries(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the entries with scores.
 
-    Entries of one step are merged, because each dataset has its own entry.
+    Each dataset has an entry, so entries of the same step are merged.
     """
     evaluations: list[dict[str, Any]] = []
     for entry in entries:
@@ -134,19 +135,23 @@ def _logged_values(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield position and values of each line of an evaluation in a log."""
     for match in EVALUATION.finditer(text):
         yield match.start(), {match[1]: float(match[2])}
-    data = ""
+    name = "eval_"
     for match in re.finditer(f"{ON_DATA.pattern}|{SIMILARITY.pattern}", text):
         if match[2] is None:
-            data = match[1]
+            name = _evaluation_prefix(match[1])
             continue
-        name = f"eval_{data}_" if data else "eval_"
         kind = match[2].casefold()
         values = {f"{name}pearson_{kind}": float(match[3]), f"{name}spearman_{kind}": float(match[4])}
         yield match.start(), values
 
 
+def _evaluation_prefix(data: str) -> str:
+    """Return the beginning of the metrics of a dataset: `eval_sts-dev_`."""
+    return f"eval_{data}_" if data else "eval_"
+
+
 def _dicts(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield position and content of each dict in a text."""
+    """Yield position and content of each dict in a string."""
     end = 0
     for match in re.finditer(r"\{\s*['\"]", text):
         if match.start() < end:
@@ -167,7 +172,7 @@ def _end_of_braces(text: str, start: int) -> int:
 
 
 def _literal(text: str) -> Any:
-    """Parse JSON or the repr of a Python value; None for any other text."""
+    """Parse JSON or the repr of a Python value; None for any other string."""
     for replaced, by in ((SCALARS, r"\1"), (CORRELATIONS, r"(\1, \2)"), (ARRAYS, "None"), (NANS, "None")):
         text = replaced.sub(by, text)
     for parse in (json.loads, ast.literal_eval):
@@ -181,8 +186,8 @@ def _literal(text: str) -> Any:
 def senteval_scores(text: str) -> Iterator[tuple[str, Any]]:
     """Yield place and value of each score in a log of SentEval.
 
-    Places are those of its results dict. `ALL` of STS-B and SICK-R joins their train, dev and test parts and is
-    ignored.
+    Places are the keys of SentEval's results dict. `ALL` of STS-B and SICK-R contains the train, dev and test parts, so
+    it is skipped.
     """
     task = ""
     for line in text.splitlines():
@@ -226,14 +231,15 @@ def evaluator_scores(rows: Sequence[Sequence[str]], name: str) -> Content:
     """Return the last scores in a CSV file of sentence-transformers.
 
     Args:
-        rows: the cells of the file, its header first.
+        rows: the rows of the file as lists of strings, the header first.
         name: the name of the file without its suffix, such as `similarity_evaluation_sts-test_results`.
     """
     data = re.sub(r"_results$", "", name.partition("evaluation")[2]).strip("_")
+    prefix = _evaluation_prefix(data)
     values: dict[str, Any] = {}
     for heading, cell in zip(rows[0][2:], rows[-1][2:], strict=False):
         metric = re.sub(r"^(\w+)_(pearson|spearman)$", r"\2_\1", heading)
-        values[f"eval_{data}_{metric}" if data else f"eval_{metric}"] = _literal(cell)
+        values[f"{prefix}{metric}"] = _literal(cell)
     content = scores_at_places(values.items())
     if len(rows) > 2:
         _add_remark(content, f"the last of {len(rows) - 1} evaluations")
@@ -243,16 +249,20 @@ def evaluator_scores(rows: Sequence[Sequence[str]], name: str) -> Content:
 def evaluator_rows(text: str) -> list[list[str]]:
     """Parse a CSV file of an evaluator of sentence-transformers.
 
-    Returns an empty list for any other text.
+    Returns an empty list for any other string.
     """
     if not text.startswith("epoch,steps,"):
         return []
-    rows = [row for row in csv.reader(text.splitlines()) if row]
-    return rows if len(rows) > 1 else []
+    rows = list(filter(None, csv.reader(text.splitlines())))
+    if len(rows) < 2:
+        return []
+    return rows
 
 
 def trainer_scores(document: Mapping[str, Any]) -> Content:
     """Return the scores in the state file of a trainer."""
     log = document.get("log_history")
-    entries = list(map(as_dict, log)) if isinstance(log, list) else []
+    if not isinstance(log, list):
+        log = []
+    entries = list(map(as_dict, log))
     return evaluation_scores(entries, document.get("best_metric"), document.get("best_global_step"))

@@ -1,7 +1,4 @@
-"""Load results of mteb.
-
-A file contains a task, a model, or several models of a benchmark.
-"""
+"""Results of mteb: a task, a model, or several models of a benchmark."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,12 +41,12 @@ def read_mteb(document: Mapping[str, Any], place: Path, model: str) -> Content:
     """Load a document of mteb.
 
     Args:
-        document: the document.
+        document: the document as a dict.
         place: its file.
-        model: the name of one of several models.
+        model: the name of one of several models; an empty string if the document has a single model.
 
     Raises:
-        BadInput: if the model is not in the document, or the document has several models and none is named.
+        BadInput: if the document does not contain the model, or if it has several models and none is specified.
     """
     if "model_results" in document:
         document = _one_model(list(map(as_dict, document["model_results"] or ())), place, model)
@@ -67,10 +64,10 @@ def read_mteb(document: Mapping[str, Any], place: Path, model: str) -> Content:
 def _one_model(results: list[Mapping[str, Any]], place: Path, model: str) -> Mapping[str, Any]:
     names = [str(each.get("model_name")) for each in results]
     if model and model not in names:
-        raise BadInput(f"{place}: no model {model}; it has {some(names)}")
+        raise BadInput(f"{place}: no model {model}; it contains {some(names)}")
     if not model and len(results) > 1:
         raise BadInput(
-            f"{place}: results of several models; name one, as in {place}:{names[0]}: {some(names)}"
+            f"{place}: results of several models; specify one, such as {place}:{names[0]}: {some(names)}"
         )
     for each, name in zip(results, names, strict=True):
         if not model or name == model:
@@ -85,7 +82,7 @@ def _about_model(document: Mapping[str, Any]) -> dict[str, Any]:
 def _read_task(document: Mapping[str, Any], stem: str) -> Content:
     """Return the main scores and the settings of a task.
 
-    Files before mteb 1.11 have another layout.
+    Files of mteb before 1.11 have another format.
     """
     named = document.get("task_name") or document.get("mteb_dataset_name")
     task = str(named or (stem if stem in categories() else "unnamed"))
@@ -109,7 +106,7 @@ def _read_task(document: Mapping[str, Any], stem: str) -> Content:
 def _entries(parts: Any) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the subsets of a split with their scores.
 
-    The split is a list today, and a dict with or without subsets before mteb 1.11.
+    The split is a list. Before mteb 1.11 it is a dict, with or without subsets.
     """
     if isinstance(parts, list):
         entries = map(as_dict, parts)
@@ -130,5 +127,5 @@ def _main_score(task: str, split: str, subset: str, entry: Mapping[str, Any]) ->
     metric = next((metric for metric in usual if COSINE.holds(values.get(metric))), "")
     if not metric:
         return ResultScore(path, None, "skipped, no score from -1 to 1")
-    remark = "" if metric == METRICS[0] else f"no main_score, read by {metric}"
+    remark = "" if metric == METRICS[0] else f"no main_score, {metric} is used"
     return ResultScore(path, 100 * values[metric], remark)

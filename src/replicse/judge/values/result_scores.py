@@ -1,4 +1,4 @@
-"""Map scores and settings of other tools to our names."""
+"""Scores and settings of other tools under the names of RepliCSE."""
 
 import re
 from collections import Counter
@@ -21,14 +21,14 @@ TASKS = {name.casefold().replace("-", ""): name for name in (*STS_TASKS, *TRANSF
 TASKS |= {"stsbenchmark": "STS-B", "sickrelatedness": "SICK-R"}
 SIMILARITY = r"(?P<task>(STS|SICK)[\w-]+?)(-finetune)?"
 TRANSFER = r"(?P<task>(?!STS|SICK)\w+)"
-# Metrics of the evaluators of sentence-transformers, in the names of its trainer.
+# Metrics of the evaluators of sentence-transformers, as named by the trainer.
 METRIC = (
     r"(pearson|spearman)_(cosine|dot|euclidean|manhattan|max)"
     r"|((cosine|dot|euclidean|manhattan|max)[_-])?(accuracy|f1|ap|mcc|map|precision|recall|average_precision"
     r"|(accuracy|precision|recall|mrr|ndcg|map)@\d+)"
 )
-UNNAMED = "unnamed"  # an evaluator of sentence-transformers without a name
-# Tool, place of a score in its file, metric path, and the factor that converts the score to x 100.
+UNNAMED = "unnamed"  # used if an evaluator of sentence-transformers has no name
+# Tool, place of a score in the file, metric path, and the factor that converts the score to x 100.
 PLACES = (
     ("RepliCSE", r"suites/(?P<path>.+/(?!(n|low|high|file|sha256)$)[^/]+)", "{path}", 1),
     ("SentEval", SIMILARITY + r"/all/spearman/(?P<name>all|mean|wmean)", "sts/{task}/{name}", 100),
@@ -45,7 +45,7 @@ SETTINGS = (
     r"(provenance/)?"
     r"(?P<name>encoder|pooling|max_length|tokenizer|step|(postprocess|device|versions|precision).*)"
 )
-# Two names of the same score. SICK-R of mteb is another test set, so it is not included.
+# Scores with two names. SICK-R of mteb uses another test set, so it is not included.
 SAME = {"mteb/STSBenchmark": "sts/STS-B/all"}
 SAME |= {f"mteb/{task}": f"sts/{task}/all" for task in STS_TASKS if task not in STS_DEV_TASKS}
 SAME |= {ours: theirs for theirs, ours in SAME.items()}
@@ -56,7 +56,7 @@ for _suite in ("sts", "transfer", "transfer-dev", "mteb"):
         if len(_parts) > 1:
             AVERAGED[f"{_suite}/{_name}"] = tuple(f"{_suite}/{part}" for part in _parts)
 NOT_MEASURED = "not measured"
-# Places of row counts of SentEval: by part of a year, or by split of another dataset.
+# Places of row counts of SentEval, for each part of an STS year and each split of another dataset.
 COUNTS = (
     (r"(?P<task>STS\d\d)/[^/]+/nsamples", "sts/{task}"),
     (SIMILARITY + r"/test/nsamples", "sts/{task}"),
@@ -70,7 +70,7 @@ COUNTS = (
 class ResultScore:
     """A score x 100 at a metric path, with a remark.
 
-    A value of None is skipped, and the remark is the reason.
+    A score with value None is skipped, and the remark is the reason.
     """
 
     path: str
@@ -83,10 +83,10 @@ class Content:
     """The content of a results file.
 
     Attributes:
-        scores: the scores.
+        scores: list of scores.
         settings: settings as strings, by name.
-        data: facts about the data of scores, such as `n` or `sha256`, by metric path or a prefix of several.
-        inputs: digests of the evaluated encoder and data, and the prompts, by name.
+        data: facts about the dataset of scores, such as `n` or `sha256`, by metric path or a common prefix.
+        inputs: digests of the evaluated encoder and datasets, and the prompts, by name.
     """
 
     scores: list[ResultScore] = field(default_factory=list)
@@ -96,9 +96,10 @@ class Content:
 
 
 def scores_at_places(pairs: Iterable[tuple[str, Any]]) -> Content:
-    """Return the scores and settings among values by place in a file.
+    """Parse the scores and settings among values by place in a file.
 
-    A place is a path such as `STS12/all/spearman/all`.
+    Args:
+        pairs: place and value. A place is a path such as `STS12/all/spearman/all`.
     """
     content = Content()
     for place, value in pairs:
@@ -109,7 +110,7 @@ def scores_at_places(pairs: Iterable[tuple[str, Any]]) -> Content:
             names = _names(pattern, place)
             if names:
                 score = _score(path.format(**names), value, factor)
-                # An average of some tasks only is skipped.
+                # An average is null if only some tasks were evaluated; skip it.
                 if score.value is not None or score.path not in AVERAGED:
                     content.scores.append(score)
                 content.settings["tool"] = tool
@@ -118,9 +119,13 @@ def scores_at_places(pairs: Iterable[tuple[str, Any]]) -> Content:
 
 
 def rows_at_places(pairs: Iterable[tuple[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return the row counts `n` of SentEval.
+    """Count the rows `n` of the datasets of SentEval.
 
-    Keys are prefixes of the metric paths of a task.
+    Args:
+        pairs: place and value, as in `scores_at_places`.
+
+    Returns:
+        Dict from the common prefix of the metric paths of a task to `{"n": "3108"}`.
     """
     counts: Counter[str] = Counter()
     for place, value in pairs:
@@ -160,17 +165,17 @@ def _score(path: str, value: Any, factor: int) -> ResultScore:
 
 
 def task_of(name: str) -> str:
-    """Return the task with a name in another tool.
+    """Return the task for a name in another tool.
 
-    Returns an empty string if there is none.
+    Returns an empty string if the task is unknown.
     """
     return TASKS.get(name.casefold().replace("-", ""), "")
 
 
 def setting_texts(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return nested settings as strings by name.
+    """Return nested settings as a dict from name to string.
 
-    Settings that are None are skipped.
+    Settings with value None are skipped.
     """
     return {name: str(value) for name, value in flatten(settings) if value is not None}
 
@@ -183,7 +188,12 @@ def as_dict(value: object) -> Mapping[str, Any]:
 def flatten(node: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield place and value of each value in nested dicts.
 
-    Keys are joined by "/".
+    Args:
+        node: the nested dicts.
+        prefix: the beginning of each place. Default: an empty string.
+
+    Yields:
+        The keys joined by "/", and the value.
     """
     for key, value in node.items():
         if isinstance(value, Mapping):

@@ -1,6 +1,6 @@
-"""Parse tables of scores in text.
+"""Parser of tables of scores in text.
 
-Formats are SimCSE's evaluation.py, Markdown, LaTeX, and text separated by tabs, commas or spaces.
+Formats are the output of SimCSE's evaluation.py, Markdown, LaTeX, and text separated by tabs, commas or spaces.
 """
 
 import re
@@ -15,7 +15,7 @@ SEPARATOR = re.compile(r"(?<!\\)[|&]|\t")
 COMMENT, LINE_END = re.compile(r"(?<!\\)%.*"), re.compile(r"\\\\.*")
 COLOURS = re.compile(r"\\(cell|row|column)color(\[[^]]*\])?\{[^}]*\}")
 BLANK = ("", "-", "--", "---", "–", "—", "n/a", "na", "nan", "none")
-# A number, optionally with its spread and footnote marks.
+# A number, optionally with a standard deviation and footnote marks.
 NUMBER = re.compile(
     r"(?P<number>[-+−]?\d+(?:\.\d+)?(?:e-?\d+)?)\s*%?"
     r"\s*(?:[_^({\[]*\s*(?:±|\+/-|\+-)\s*\d*\.?\d+[)}\]]*|\(\s*\d*\.?\d+\s*\))?"
@@ -26,8 +26,12 @@ NUMBER = re.compile(
 def table_scores(text: str) -> Iterator[tuple[str, Any]]:
     """Yield place and value of each cell below the name of a task.
 
-    A table is a line of tasks above lines of numbers. A cell that cannot be parsed has its text as value, and an empty
-    cell None. SimCSE prints its mode above a table; without it, a table with `STS12` is of test sets.
+    A table is a line of tasks followed by lines of numbers. The value of an empty cell is None; if a cell cannot be
+    parsed, its value is a string. SimCSE prints the mode, such as `test`, above a table. Without a mode, a table with
+    `STS12` is of test sets.
+
+    Args:
+        text: the content of a file.
     """
     mode, tasks = "", list[str]()
     for line in map(str.strip, text.splitlines()):
@@ -51,13 +55,15 @@ def _cells(line: str) -> list[str]:
     bare = LINE_END.sub("", line).strip("| \t")
     if SEPARATOR.search(bare):
         return SEPARATOR.split(bare)
-    return bare.split(",") if "," in bare else bare.split()
+    if "," in bare:
+        return bare.split(",")
+    return bare.split()
 
 
 def _row_scores(row: dict[str, str], mode: str) -> Iterator[tuple[str, Any]]:
     """Yield the scores of a line.
 
-    A line without numbers, such as a rule, has no scores.
+    A line without numbers, such as a rule, is skipped.
     """
     plain = {task: _plain(cell) for task, cell in row.items()}
     numbers = {}
@@ -69,10 +75,16 @@ def _row_scores(row: dict[str, str], mode: str) -> Iterator[tuple[str, Any]]:
         return
     is_percent = max(map(abs, numbers.values())) > 1
     for task, cell in plain.items():
-        value: Any = None if cell.casefold() in BLANK else row[task].strip()
+        value: Any = row[task].strip()
+        if cell.casefold() in BLANK:
+            value = None
         if task in numbers:
-            share = numbers[task] / 100 if is_percent else numbers[task]
-            value = (100 * share if task in TRANSFER_TASKS else share) or "0.00, not run"
+            number = numbers[task]
+            if is_percent:
+                number /= 100
+            if task in TRANSFER_TASKS:
+                number *= 100
+            value = number or "0.00, not run"
         yield f"{task}/{mode}", value
 
 
@@ -87,4 +99,6 @@ def _plain(cell: str) -> str:
 
 def _number(cell: str) -> float | None:
     match = NUMBER.fullmatch(cell)
-    return float(match["number"].replace("−", "-")) if match else None
+    if match is None:
+        return None
+    return float(match["number"].replace("−", "-"))

@@ -1,1 +1,1 @@
-"""Judge cells and items against printed numbers."""
+"""Verdicts of cells and items on printed numbers."""

@@ -1,4 +1,4 @@
-"""Judge one cell: its values by seed, the printed number and the verdict."""
+"""Judgement of a cell: values by seed, printed number and verdict."""
 
 import math
 import re
@@ -19,12 +19,15 @@ DIGITS = 12
 
 
 def cell_result(cell: Cell, plan: ItemPlan, measurements: Measurements) -> CellResult:
-    """Judge one cell of an item.
+    """Judge a cell of an item.
 
     Args:
         cell: the cell.
         plan: the plan of its item.
         measurements: the measurements of its encoders.
+
+    Returns:
+        The values by seed, the interval, the verdict and the machines of the cell.
     """
     facts = plan.facts[cell.id]
     ours = cell_values(cell, measurements, plan.searched)
@@ -58,7 +61,7 @@ def _seed_values(plan: ItemPlan, cell: Cell, ours: Values) -> Iterator[SeedValue
     for place, (seed, value) in enumerate(zip(cell.seeds, ours.per_seed, strict=True)):
         behind: set[str] = set()
         for jobs in sides:
-            # A lone encoder without seeds belongs to every seed of the others, as in `pair_by_seed`.
+            # A single encoder without seeds is used for every seed of the other operands, as in `pair_by_seed`.
             behind.update(jobs[place if len(jobs) > 1 else 0])
         encoder = run = group = ""
         if len(behind) == 1 and cell.jobs:
@@ -66,7 +69,9 @@ def _seed_values(plan: ItemPlan, cell: Cell, ours: Values) -> Iterator[SeedValue
             run = plan.run_name(encoder)
         elif behind:
             group = digest(sorted(behind))
-        of_jobs = tuple(_job_values(plan, cell.jobs[place], ours.jobs[place])) if ours.jobs else ()
+        of_jobs: tuple[JobValue, ...] = ()
+        if ours.jobs:
+            of_jobs = tuple(_job_values(plan, cell.jobs[place], ours.jobs[place]))
         yield SeedValue(
             seed=seed, value=_drop_infinite(value), encoder=encoder, run=run, group=group, jobs=of_jobs
         )
@@ -74,7 +79,9 @@ def _seed_values(plan: ItemPlan, cell: Cell, ours: Values) -> Iterator[SeedValue
 
 def _drop_infinite(value: Value) -> Value:
     """Return None for an infinite number, which JSON cannot contain."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def _job_values(
@@ -88,9 +95,11 @@ def _job_values(
 
 
 def _outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurements) -> dict[str, Any]:
-    """Return the fields of a quotation, a text or a judged number."""
+    """Return the fields of a quotation, a sentence or a judged number."""
+    if not cell.encoders and cell.row.quoted:
+        return {"reason": "quoted: only the printed number is shown"}
     if not cell.encoders:
-        return {"reason": "quoted: the print alone is shown" if cell.row.quoted else "nothing to run"}
+        return {"reason": "nothing to run"}
     if cell.column.kind == "text":
         return _text_outcome(cell, plan, ours, measurements)
     facts = plan.facts[cell.id]
@@ -115,7 +124,7 @@ def _outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurement
 
 
 def _text_outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurements) -> dict[str, Any]:
-    """Return the fields of a cell of a column of sentences."""
+    """Return the fields of a cell in a column of sentences."""
     if ours.failure:
         return {"verdict": "failed", "reason": ours.failure}
     texts = list(dict.fromkeys(value for value in ours.per_seed if isinstance(value, str)))
@@ -126,11 +135,11 @@ def _text_outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measur
 
 
 def _compare_sentences(cell: Cell, plan: ItemPlan, texts: Sequence[str], measurements: Measurements) -> str:
-    """Return where a printed sentence occurs in our results.
+    """Return where our results contain a printed sentence.
 
-    It is in the same cell, in another cell of the same column and group, or absent. Sentences are equal if their words
-    are; case, spaces and punctuation are ignored. Returns an empty string if nothing is printed, and at a scale that is
-    not comparable.
+    The sentence is in the same cell, in another cell of the same column and group, or absent. Sentences are equal if
+    their words are equal; case, spaces and punctuation are ignored. Returns an empty string if no sentence is printed,
+    or if the scale is not comparable.
     """
     if cell.reported is None or not plan.is_comparable:
         return ""
@@ -142,7 +151,7 @@ def _compare_sentences(cell: Cell, plan: ItemPlan, texts: Sequence[str], measure
         if is_beside and other.protocol == cell.protocol:
             for value in cell_values(other, measurements, plan.searched).per_seed:
                 if isinstance(value, str) and _words(value) == printed:
-                    return "another rank: the printed sentence is ours elsewhere"
+                    return "another rank: the printed sentence is in another cell"
     return "absent"
 
 

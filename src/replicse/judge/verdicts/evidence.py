@@ -1,7 +1,7 @@
-"""Compute which differences the seeds of a cell detect.
+"""The differences that the seeds of a cell detect, and the seeds it needs.
 
-The inverse is the number of seeds that a difference needs. The spread is computed from our seeds; if there are too few,
-a published spread is used.
+The standard deviation over seeds is computed from our seeds. A published standard deviation is used if there are too
+few seeds.
 """
 
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ from replicse.spec.printed import Reported, Spread
 
 @dataclass(frozen=True)
 class Needed:
-    """The power of the seeds of a cell with a known spread.
+    """The power of the seeds of a cell with a known standard deviation.
 
     Attributes:
         spread: the standard deviation over seeds.
-        source: whose seeds the spread is computed from.
+        source: a string such as "ours, 5 seeds" or "published".
         smallest: the smallest difference from the printed number that is detected; None if there are too few seeds.
         seeds: the fewest seeds that detect the measured difference; None if it is unknown or never detected.
     """
@@ -38,9 +38,14 @@ class Needed:
 
 
 def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[float | None, str]:
-    """Return the spread that the verdict of a cell would use, and its source.
+    """Return the standard deviation that a verdict uses, and the source.
 
-    Returns (None, "") if it is unknown.
+    Args:
+        result: the result of the cell; None if it was not run.
+        published: the published standard deviation; None if there is none.
+
+    Returns:
+        The standard deviation and a string such as "ours, 5 seeds"; (None, "") if it is unknown.
     """
     ours: list[float] = []
     if result and not result.failure:
@@ -57,9 +62,17 @@ def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[
 
 
 def needed_of_cell(study: Study, cell: Cell, result: CellResult | None, seeds: int) -> Needed | None:
-    """Return what a number of seeds detects in a cell.
+    """Compute which difference a number of seeds detects in a cell.
 
-    Returns None if the cell does not depend on a seed or its spread is unknown.
+    Args:
+        study: the study.
+        cell: the cell.
+        result: the result of the cell; None if it was not run.
+        seeds: the number of seeds.
+
+    Returns:
+        The detectable difference and the seeds that are needed; None if the cell does not depend on a seed, or if the
+        standard deviation is unknown.
     """
     published = find_spread(study, cell)
     spread, source = spread_behind(result, published)
@@ -70,19 +83,30 @@ def needed_of_cell(study: Study, cell: Cell, result: CellResult | None, seeds: i
     of, share = form
     borrowed = published.degrees if published and source.startswith("published") else 0.0
     unit = smallest_gap(seeds, of=of, share=share, borrowed=borrowed)
-    fewest = None
+    smallest = fewest = None
+    if unit is not None:
+        smallest = unit * spread
     if result and result.delta is not None:
         fewest = seeds_for(result.delta / spread, of=of, share=share, borrowed=borrowed)
-    return Needed(spread, source, None if unit is None else unit * spread, fewest)
+    return Needed(spread, source, smallest, fewest)
 
 
 def detectable_differences(study: Study) -> dict[str, float]:
-    """Return the median difference that a study detects in each item.
+    """Compute the median difference that a study detects in each item.
 
-    Spreads are those of tabulated results, else published ones; items without a known spread are left out.
+    The standard deviations of tabulated results are used, and published standard deviations for other cells.
+
+    Args:
+        study: the study.
+
+    Returns:
+        Dict from item to the difference in points. Items without a known standard deviation are skipped.
     """
-    files = {item: Path(study.paths.item(item)) for item in study.items}
-    tabulated = {item: file for item, file in files.items() if file.is_file()}
+    tabulated = {}
+    for item in study.items:
+        file = Path(study.paths.item(item))
+        if file.is_file():
+            tabulated[item] = file
     if not tabulated and not study.measured:
         return {}
     differences = {}
@@ -102,9 +126,12 @@ def detectable_differences(study: Study) -> dict[str, float]:
 def printed_form(reported: Reported | None) -> tuple[int, float | None] | None:
     """Return how many runs a printed number summarises, and its quantile.
 
-    Returns None for a standard deviation.
+    Args:
+        reported: the printed number; None is treated as a single run.
 
-    The quantile is between 0 and 1 for an order statistic, and None for a mean or a single run.
+    Returns:
+        The number of runs, and the quantile from 0 to 1 of an order statistic (None for a mean or a single run); None
+        for a standard deviation.
     """
     if reported is None or reported.statistic == "single":
         return 1, None
@@ -117,7 +144,16 @@ def printed_form(reported: Reported | None) -> tuple[int, float | None] | None:
 
 
 def power_lines(study: Study, cell: Cell, result: CellResult) -> list[str]:
-    """Describe the power of the seeds of a cell."""
+    """Describe the power of the seeds of a cell as a list of sentences.
+
+    Args:
+        study: the study.
+        cell: the cell.
+        result: the result of the cell.
+
+    Returns:
+        List of at most two sentences; empty if the power is unknown.
+    """
     count = len(finite_numbers([each.value for each in result.values]))
     need = needed_of_cell(study, cell, result, count)
     if need is None or need.smallest is None:
@@ -128,13 +164,21 @@ def power_lines(study: Study, cell: Cell, result: CellResult) -> list[str]:
         smallest = f"{need.smallest:.1f} points"
     lines = [detects(count, smallest, spread)]
     if result.delta is not None and not explain_not_comparable(study, cell):
-        seeds = f"takes {several(need.seeds, 'seed')}" if need.seeds else "is detected by no number of seeds"
-        lines.append(f"the difference of {result.delta:+.2f} {seeds}")
+        needs = "is not detected by any number of seeds"
+        if need.seeds:
+            needs = f"needs {several(need.seeds, 'seed')}"
+        lines.append(f"the difference of {result.delta:+.2f} {needs}")
     return lines
 
 
 def detects(seeds: int, difference: str, about: str = "") -> str:
-    """Return a sentence about the smallest difference that seeds detect."""
+    """Return a sentence about the smallest difference that seeds detect.
+
+    Args:
+        seeds: the number of seeds.
+        difference: the difference with its unit, such as "0.8 points".
+        about: further details. Default: an empty string.
+    """
     verb = "detects" if seeds == 1 else "detect"
     power = ", ".join(filter(None, [f"{POWER:.0%}", about]))
     return f"{several(seeds, 'seed')} {verb} a difference of {difference} ({power})"

@@ -1,4 +1,4 @@
-"""Others' measurements of a cell: one entry for each source and setting."""
+"""Others' measurements of a cell, an entry for each source and setting."""
 
 from dataclasses import dataclass, fields
 
@@ -7,14 +7,15 @@ from replicse.judge.verdicts.table import Verdict
 
 @dataclass(frozen=True)
 class SettingEffect:
-    """The effect of a setting within one source.
+    """The effect of a setting within a source.
 
-    It is the mean in this setting minus the mean in the setting that it is compared with.
+    The effect is the mean in this setting minus the mean in the setting that it is compared with.
 
     Attributes:
+        mean: the effect.
         low, high: the 95% interval; None for fewer than three values on a side.
-        n, n_base: how many values the two sides have.
-        is_paired: both sides have the same seeds, and differences by seed were averaged.
+        n, n_base: the number of values of both sides.
+        is_paired: whether both sides have the same seeds, so that differences by seed were averaged.
     """
 
     mean: float
@@ -27,21 +28,28 @@ class SettingEffect:
 
 @dataclass(frozen=True)
 class SourceResult:
-    """The measurements of one cell in one setting by one source.
+    """The measurements of a cell by one source in one setting.
 
     Attributes:
-        source: the name of its files in the record.
-        cited: its repository or thread.
+        source: the name of the source in the record.
+        cited: the repository or thread.
+        who, year: the author and the year.
         url: the repository at its commit, or the thread.
-        difference: how the setting differs from the printed one; an empty string if it does not.
-        trained: the values depend on a training seed.
-        released: the values are of a released checkpoint, in a cell that the paper trains.
+        setting: the name of the setting.
+        difference: how the setting differs from the printed setting; an empty string for the printed setting.
+        trained: whether the values depend on a training seed.
+        released: whether the values are of a released checkpoint, in a cell that the paper trains.
         values: the values as published.
-        seeds: their seeds; None if they are not stated.
+        seeds: the seed of each value; None if it is not stated.
         links: the file or comment that contains each value.
-        sd: the standard deviation; None for one value.
-        effect: the effect of the setting, if it is not the printed one.
-        decides: the verdict of this source is the verdict of the cell.
+        mean: the mean of the values.
+        sd: the standard deviation; None for a single value.
+        low, high: the interval in which the printed number is expected.
+        verdict: the verdict of this source.
+        borrowed: whether the interval uses a published standard deviation.
+        reason: the reason of the verdict.
+        effect: the effect of the setting; None for the printed setting.
+        decides: whether the verdict of this source is the verdict of the cell.
     """
 
     source: str
@@ -74,7 +82,7 @@ class SourceResult:
 
     @property
     def is_printed(self) -> bool:
-        """Return whether the setting is the printed one."""
+        """Return whether the setting is the printed setting."""
         return not self.difference
 
 
@@ -83,12 +91,15 @@ Others = dict[str, tuple[SourceResult, ...]]
 
 @dataclass(frozen=True)
 class RecordCount:
-    """Counts of printed numbers that others measured, with verdicts.
+    """Counts of printed numbers measured by others, with verdicts.
 
-    Verdicts are in the printed setting. A number may have two verdicts: one of a released checkpoint (`equal`,
-    `not_equal`), and one of encoders that were trained again (`within`, `higher`, `lower`, `undetermined`).
+    Verdicts are in the printed setting. A number may have two verdicts: a verdict of a released checkpoint (`equal`,
+    `not_equal`), and a verdict of encoders that were trained again (`within`, `higher`, `lower`, `undetermined`).
 
     Attributes:
+        name: the paper or the item.
+        paper: the key of the paper.
+        printed: the number of printed numbers.
         measured: printed numbers that are measured in any setting.
         judged: printed numbers with a verdict.
         other_setting: printed numbers that are measured in other settings only.
@@ -110,7 +121,7 @@ class RecordCount:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """A source of the record, and how many values and cells it has."""
+    """A source of the record, with the number of values and cells."""
 
     name: str
     who: str
@@ -127,7 +138,7 @@ class SourceFacts:
 
 @dataclass(frozen=True)
 class RecordSummary:
-    """The counts of the record by paper and by item, and its sources."""
+    """The counts of the record by paper and by item, and the sources."""
 
     papers: tuple[RecordCount, ...] = ()
     items: tuple[RecordCount, ...] = ()

@@ -1,4 +1,4 @@
-"""Judge the cells of the record by source.
+"""Judgement of the cells of the record by source.
 
 The effect of another setting is computed within a source.
 """
@@ -29,21 +29,31 @@ from replicse.spec.papers import load_papers
 def record_results(
     measurements: RecordMeasurements, items: Iterable[str], only: Collection[CellId] | None = None
 ) -> list[ItemResult]:
-    """Return the results of some items from the record.
+    """Judge some items on the numbers of the record.
 
-    Each cell is from the source with the most seeds in the printed setting. Rows come from different sources, so they
-    have no baseline.
+    Each cell uses the source with the most seeds in the printed setting. The rows of an item use different sources, so
+    the item has no baseline.
+
+    Args:
+        measurements: the measurements of the record.
+        items: the ids `paper/item`; items that are not in the record are skipped.
+        only: the cells to judge. Default: all cells.
     """
-    study = measurements.study
-    known = [study.items[name] for name in items if name in study.items]
-    results = (item_result(measurements.plan_item(item), measurements, only) for item in known)
-    return [result.model_copy(update={"kept": RECORD, "baseline": ""}) for result in results]
+    known = measurements.study.items
+    results = []
+    for name in items:
+        if name in known:
+            result = item_result(measurements.plan_item(known[name]), measurements, only)
+            results.append(result.model_copy(update={"kept": RECORD, "baseline": ""}))
+    return results
 
 
 def adjusted_results(measurements: RecordMeasurements, items: Iterable[str]) -> list[ItemResult]:
-    """Return the results of some items with adjusted verdicts.
+    """Judge some items, with verdicts adjusted among all items of a paper.
 
-    Verdicts are adjusted among all items of a paper.
+    Args:
+        measurements: the measurements of the record.
+        items: the ids `paper/item`.
     """
     wanted = list(items)
     papers = {name.partition("/")[0] for name in wanted}
@@ -55,15 +65,18 @@ def adjusted_results(measurements: RecordMeasurements, items: Iterable[str]) -> 
 def others_of(measurements: RecordMeasurements, item: str, decided: ItemResult | None = None) -> Others:
     """Return the measurements of all sources for an item, by cell id.
 
-    Ids are those of cells as described.
+    The ids are of cells under the protocol `as-described`.
 
     Args:
-        measurements: The measurements of the record.
-        item: The item, as `paper/item`.
-        decided: The adjusted result of the item, with the verdicts of the deciding sources.
+        measurements: the measurements of the record.
+        item: the id `paper/item`.
+        decided: the adjusted result of the item, with the verdicts of the deciding sources. Default: verdicts are not
+            adjusted.
     """
     others: Others = {}
-    verdicts = {str(name): cell for name, cell in decided.by_id.items()} if decided else {}
+    verdicts = {}
+    if decided:
+        verdicts = {str(name): cell for name, cell in decided.by_id.items()}
     for name, found in measurements.record.sources.items():
         if found[0].cell.item.id == item:
             results = source_results(measurements, found, verdicts.get(name))
@@ -76,9 +89,9 @@ def others_in(measurements: Measurements, result: ItemResult, is_controlled: boo
     """Return others' measurements for the cells of an item of any study.
 
     Args:
-        measurements: The measurements of the study.
-        result: The result of the item.
-        is_controlled: Whether to adjust verdicts within the paper, which needs all of its items.
+        measurements: the measurements of the study.
+        result: the result of the item.
+        is_controlled: whether to adjust verdicts within the paper, which needs all of its items. Default: False.
     """
     if isinstance(measurements, RecordMeasurements):
         return others_of(measurements, result.item, result)
@@ -91,19 +104,33 @@ def others_in(measurements: Measurements, result: ItemResult, is_controlled: boo
 def others_by_item(workflow: Path, results: Sequence[ItemResult]) -> dict[str, Others]:
     """Return others' measurements for some items of any study, by item.
 
-    Returns an empty dict if there is no record.
+    Args:
+        workflow: the folder of papers and scales, which contains the folder `record`.
+        results: the results of the items.
+
+    Returns:
+        Dict from item to measurements; empty if there is no record.
     """
     papers = load_papers(workflow)
     record = load_record_measurements(workflow, papers, {result.paper for result in results})
     decided = {result.item: result for result in adjusted_results(record, record.study.items)}
-    items = [result.item for result in results if result.item in decided]
-    return {item: others_of(record, item, decided[item]) for item in items}
+    others = {}
+    for result in results:
+        if result.item in decided:
+            others[result.item] = others_of(record, result.item, decided[result.item])
+    return others
 
 
 def source_results(
     measurements: RecordMeasurements, found: Sequence[SourceCell], decided: CellResult | None = None
 ) -> list[SourceResult]:
-    """Return the measurements of a cell by source, the deciding source first."""
+    """Judge a cell on each source, the deciding source first.
+
+    Args:
+        measurements: the measurements of the record.
+        found: the cell in each source.
+        decided: the result of the cell with an adjusted verdict. Default: verdicts are not adjusted.
+    """
     results = []
     for place, each in enumerate(found):
         judged = cell_result(each.cell, measurements.plan_cell(each.cell), measurements)
@@ -150,7 +177,7 @@ def _source_result(measured: SourceCell, judged: CellResult) -> SourceResult:
 def _effect(measured: SourceCell, found: Sequence[SourceCell]) -> SettingEffect | None:
     """Return the effect of a setting against the printed setting.
 
-    Returns None if the source has only one of them.
+    Returns None for the printed setting, and if the source did not measure it.
     """
     if measured.setting.is_printed:
         return None
@@ -161,11 +188,15 @@ def _effect(measured: SourceCell, found: Sequence[SourceCell]) -> SettingEffect 
 
 
 def setting_effect(base: SourceCell, changed: SourceCell) -> SettingEffect:
-    """Compute the difference between two settings of one source.
+    """Compute the difference between two settings of a source.
 
     Values are paired if the seeds are equal; otherwise, means are compared.
+
+    Args:
+        base: the cell in the setting to compare with.
+        changed: the cell in the other setting.
     """
-    ours, theirs = (_by_seed(each) for each in (changed, base))
+    ours, theirs = _by_seed(changed), _by_seed(base)
     values, base_values = list(ours.values()), list(theirs.values())
     if ours.keys() == theirs.keys() and None not in (*changed.cell.seeds, *base.cell.seeds):
         paired = paired_difference(values, [theirs[seed] for seed in ours])
@@ -178,7 +209,7 @@ def setting_effect(base: SourceCell, changed: SourceCell) -> SettingEffect:
 def _by_seed(measured: SourceCell) -> Mapping[int, float]:
     """Return the values of a source cell by seed.
 
-    The index is used instead if seeds are not stated.
+    If seeds are not stated, the keys are 0, 1, 2, ...
     """
     counted = measured.readings[: len(measured.cell.jobs)]
     are_stated = all(reading.seed is not None for reading in counted)
@@ -194,7 +225,13 @@ def welch_interval(
 ) -> tuple[float, float | None, float | None]:
     """Compute the difference of two means with Welch's 95% interval.
 
-    The bounds are None for fewer than three values on a side, or if all values of a side are equal.
+    Args:
+        values: list of numbers.
+        base: list of numbers; their mean is subtracted.
+
+    Returns:
+        The difference and its bounds. The bounds are None for fewer than three values on a side, or if all values of a
+        side are equal.
     """
     (mean, sd), (base_mean, base_sd) = mean_and_spread(values), mean_and_spread(base)
     difference = mean - base_mean

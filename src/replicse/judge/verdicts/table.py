@@ -1,4 +1,4 @@
-"""Define the result of one item, which all outputs use."""
+"""The result of an item, which all outputs use."""
 
 import math
 from collections import Counter
@@ -24,21 +24,21 @@ Verdict = Literal[
     "equal", "not equal",
 ]  # fmt: skip
 QUOTED, NOT_COMPARABLE, ABSENT = "quoted", "not comparable", "data absent"
-# Verdicts about a run and not about a paper, which are shown at every scale.
+# Verdicts on a run and not on a paper, which are shown at every scale.
 FACTS = ("failed", "not run", ABSENT)
 # Values are saved with full precision; only the order of summation may differ.
 ROUNDING = 1e-6
 
 
 class ColumnHead(Checked):
-    """A column as it is shown.
+    """A column of an item, as it is shown.
 
     Attributes:
-        average: the column shows an average over tasks.
-        task: the column shows one of the tasks of such an average.
-        step: the training step of a column of a trajectory, -1 for the last one; None for other columns.
+        average: whether the column shows an average over tasks.
+        task: whether the column shows a task of such an average.
+        step: the training step of a column of a trajectory, -1 for the last step; None for other columns.
         statistic: the statistic over seeds.
-        chosen: the hyper-parameter that is shown for the best job.
+        chosen: the hyper-parameter that is shown for the best job; an empty string for other columns.
     """
 
     id: str
@@ -55,9 +55,11 @@ class ColumnHead(Checked):
 
 
 class RowHead(Checked):
-    """A row as it is shown.
+    """A row of an item, as it is shown.
 
-    `merged` contains the rows above that have the same runs at this scale.
+    Attributes:
+        quoted: whether the paper quotes the row from elsewhere.
+        merged: the rows above with the same runs at this scale.
     """
 
     id: str
@@ -72,7 +74,7 @@ Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class JobValue(Checked):
-    """The number and the hyper-parameters of one job of a search."""
+    """The number and the hyper-parameters of a job of a search."""
 
     encoder: str
     run: str = ""
@@ -81,10 +83,10 @@ class JobValue(Checked):
 
 
 class SeedValue(Checked):
-    """The value of one seed in one cell; None if it is missing.
+    """The value of a cell for one seed; None if it is missing.
 
     Attributes:
-        encoder: the encoder; an empty string if the value is computed from several.
+        encoder: the encoder; an empty string if the value is computed from several encoders.
         run: the run that trained the encoder; an empty string if it was not trained.
         group: a digest of the names of several encoders.
         jobs: the jobs of a search.
@@ -99,21 +101,25 @@ class SeedValue(Checked):
 
 
 class CellResult(Checked):
-    """One cell under one protocol: printed, ours by seed, and judged.
+    """A cell under a protocol: the printed number, our values and the verdict.
 
     Attributes:
-        reproduced: the statistic over seeds.
+        reported: the printed number.
+        subtracted: the printed number that the column subtracts from our values.
+        values: our values by seed.
+        reproduced: the statistic over our values.
+        delta: `reproduced` minus the printed number.
         low, high: the interval in which the printed number is expected.
         pairs_low, pairs_high: the interval of a correlation over resampled test pairs.
-        text: the sentences found, for a column of sentences.
-        borrowed: the interval uses a published spread.
+        text: our sentences, for a column of sentences.
+        borrowed: whether the interval uses a published standard deviation.
         published_sd: a published standard deviation that was measured in the setting of the cell.
-        precision: the precision of the runs, and the paper's if it differs.
+        precision: the precision of the runs, and the paper's precision if it differs.
         machines: all machines that trained or evaluated the encoders.
-        packages: digests of the versions of this package that did.
-        p: the p-value of the cell by itself.
-        p_adjusted: the p-value after Benjamini-Hochberg over the cells of the paper; None until they are adjusted.
-        if_best: the verdict if print is the best of ten runs.
+        packages: digests of the versions of this package that trained or evaluated the encoders.
+        p: the p-value of the cell alone.
+        p_adjusted: the p-value after Benjamini-Hochberg over the cells of the paper; None before the adjustment.
+        if_best: the verdict if the printed number is the best of ten runs.
     """
 
     row: str
@@ -148,13 +154,13 @@ class CellResult(Checked):
 
     @property
     def best_of_ten(self) -> str:
-        """Return the verdict if print is the best of ten runs.
+        """Return the verdict if the printed number is the best of ten runs.
 
-        Returns an empty string if it is the same verdict.
+        Returns an empty string if the verdict does not change.
         """
         if self.if_best in ("", self.verdict):
             return ""
-        return f"{self.if_best}, if print is the best of ten"
+        return f"{self.if_best}, if the printed number is the best of ten runs"
 
     @property
     def few(self) -> tuple[float, ...]:
@@ -178,7 +184,7 @@ class CellResult(Checked):
     def mixture(self) -> str:
         """Return a sentence about several machines.
 
-        Returns an empty string for one machine.
+        Returns an empty string for a single machine.
         """
         return describe_mixture(self.machines)
 
@@ -186,11 +192,13 @@ class CellResult(Checked):
         """Return the verdict to show.
 
         Args:
-            comparable: whether numbers of the scale are comparable with the paper's; if not, verdicts are replaced.
-            quoted: whether the paper quotes the number from elsewhere.
+            comparable: whether numbers of the scale can be compared with the paper. If not, verdicts are replaced.
+            quoted: whether the paper quotes the number from elsewhere. Default: False.
         """
+        if quoted and self.reported and self.reported.value.strip():
+            return QUOTED
         if quoted:
-            return QUOTED if self.reported and self.reported.value.strip() else ""
+            return ""
         verdict = ABSENT if NOT_LOCAL in self.failure else self.verdict
         if not comparable and verdict and verdict not in FACTS:
             return NOT_COMPARABLE
@@ -200,12 +208,15 @@ class CellResult(Checked):
 class ItemResult(Checked):
     """A table or figure with all cells in the paper's order.
 
+    `comparable` is whether numbers of the scale can be compared with the paper, and `baseline` is the id of the row
+    that other rows are compared with, or an empty string.
+
     Attributes:
         is_embedded: whether the data are generated; differences to published numbers then say nothing.
         variants: titles of protocols that are run only for adjudication; their cells are not shown in the table.
         curves: the data of a spectrum or a density, by row label.
         kept: the name of the committed study that contains the item.
-        outdated: a sentence if the present version would run something else.
+        outdated: a sentence if this version would run something else.
     """
 
     item: str
@@ -231,7 +242,14 @@ class ItemResult(Checked):
 
     @classmethod
     def read(cls, file: Path | str) -> Self:
-        """Load a result from a JSON file; BadInput names a mistake in it."""
+        """Load a result from a JSON file.
+
+        Args:
+            file: the file.
+
+        Raises:
+            BadInput: if the file contains a mistake.
+        """
         return cls.of(read_json(file), str(file))
 
     @model_validator(mode="before")
@@ -240,7 +258,9 @@ class ItemResult(Checked):
         """Drop the digest of the config in items of earlier versions."""
         if not isinstance(document, dict) or "config" not in document:
             return document
-        return {key: value for key, value in document.items() if key != "config"}
+        document = dict(document)
+        del document["config"]
+        return document
 
     @model_validator(mode="after")
     def _check_numbers(self) -> Self:
@@ -259,9 +279,9 @@ class ItemResult(Checked):
 
     @property
     def mixture(self) -> str:
-        """Return a sentence about the machines of these cells.
+        """Return a sentence about the machines of mixed cells.
 
-        Returns an empty string if there are no such cells.
+        Returns an empty string if no cell is mixed.
         """
         return describe_mixture(chain.from_iterable(cell.machines for cell in self.mixed))
 
@@ -269,13 +289,13 @@ class ItemResult(Checked):
     def standing(self) -> str:
         """Return the scale, with `not comparable` if it is not the papers' scale.
 
-        Every picture shows it.
+        Every figure shows this string.
         """
         return standing(self.scale, self.comparable)
 
     @property
     def caveat(self) -> str:
-        """Return `micro: not comparable` if the scale is not the papers'.
+        """Return `micro: not comparable` if the scale is not the papers' scale.
 
         Returns an empty string otherwise.
         """
@@ -290,7 +310,7 @@ class ItemResult(Checked):
         return CellId(self.item, row, column.id, column.metric, protocol)
 
     def name_of(self, cell: CellId) -> str:
-        """Return `simcse/table3/p0.1/stsb-dev`, with metric if it is needed."""
+        """Return `simcse/table3/p0.1/stsb-dev`, with the metric if it is needed."""
         return str(cell) if sum(column.id == cell.column for column in self.columns) > 1 else cell.short
 
     @property
@@ -305,18 +325,20 @@ class ItemResult(Checked):
 
     @property
     def row_names(self) -> dict[str, str]:
-        """Return the label of each row, with its group if it is not unique."""
+        """Return the label of each row, with the group if it is not unique."""
         labels = Counter(row.label for row in self.rows)
         names = {}
         for row in self.rows:
-            names[row.id] = row.label if labels[row.label] == 1 else f"{row.label} ({row.group})"
+            names[row.id] = row.label
+            if labels[row.label] > 1:
+                names[row.id] = f"{row.label} ({row.group})"
         return names
 
 
 def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
-    """Yield what numbers of a cell contradict others.
+    """Yield an error for each number of a cell that contradicts other numbers.
 
-    `statistic` is the statistic of its column.
+    `statistic` is the statistic of the column.
     """
     for name, low, high in (("low", cell.low, cell.high), ("pairs_low", cell.pairs_low, cell.pairs_high)):
         if low is not None and high is not None and low > high:
@@ -326,11 +348,11 @@ def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
     numbers = [each.value for each in cell.values if isinstance(each.value, float)]
     mean = math.fsum(numbers) / len(numbers) if numbers else None
     if cell.values and cell.n_seeds != len(numbers):
-        yield f"n_seeds is {cell.n_seeds}, but it holds numbers of {len(numbers)}"
+        yield f"n_seeds is {cell.n_seeds}, but the number of values is {len(numbers)}"
     elif mean is not None and statistic == "mean" and abs(cell.reproduced - mean) > ROUNDING:
         yield f"reproduced is {cell.reproduced}, but its seeds have the mean {mean:.6g}"
     if cell.printed is None or cell.delta is None:
         return
     difference = cell.reproduced - cell.printed
     if abs(cell.delta - difference) > ROUNDING:
-        yield f"delta is {cell.delta}, but reproduced less reported is {difference:.6g}"
+        yield f"delta is {cell.delta}, but reproduced minus reported is {difference:.6g}"

@@ -1,4 +1,4 @@
-"""Compute the result of an item."""
+"""Computation of the result of an item."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -20,12 +20,12 @@ CURVES = ("spectrum", "density", "density-own-scales")
 def item_result(
     plan: ItemPlan, measurements: Measurements, only: Collection[CellId] | None = None
 ) -> ItemResult:
-    """Judge an item: columns, rows, and a cell for each of them.
+    """Judge all cells of an item.
 
     Args:
         plan: the plan of the item.
         measurements: the measurements of its encoders.
-        only: judge only these cells, and leave out the notes about all cells.
+        only: the cells to judge; notes on all cells are skipped then. Default: all cells.
     """
     item = plan.item
     columns = [_column_head(item, column) for column in item.columns]
@@ -64,7 +64,7 @@ def item_result(
 def _cells_in_order(plan: ItemPlan, only: Collection[CellId] | None) -> list[Cell]:
     """Return the cells to judge in the order of rows, then protocols by name.
 
-    With this order, adjudicating one more item does not move other lines.
+    With this order, adjudicating another item does not move lines.
     """
     order = {row.id: place for place, row in enumerate(plan.item.rows)}
     cells = [cell for cell in plan.planned if only is None or cell.id in only]
@@ -87,34 +87,43 @@ def _row_heads(plan: ItemPlan) -> Iterator[RowHead]:
 def own_notes(result: ItemResult) -> Iterator[str]:
     """Yield a sentence that compares each row of the user with the paper.
 
-    The average (or the last number) of the row is compared with each printed row.
+    The average of the row (or the last number, if there is no average) is compared with each printed row.
+
+    Args:
+        result: the result of an item.
     """
     heads = [column for column in result.columns if column.kind in ("score", "derived")]
     averages = [column for column in heads if column.average]
     if not heads or not any(row.group == OWN for row in result.rows):
         return
     head = averages[0] if averages else heads[-1]
-    cells = {row.id: result.described.get(result.id_at(row.id, head)) for row in result.rows}
-    printed = {}
+    described, labels = result.described, result.row_names
+    printed, ours = {}, []
     for row in result.rows:
-        cell = cells[row.id]
+        cell = described.get(result.id_at(row.id, head))
         if cell is not None and row.group != OWN and cell.printed is not None:
-            printed[result.row_names[row.id]] = cell.printed
-    for row in result.rows:
-        cell = cells[row.id]
-        if cell is not None and row.group == OWN and cell.reproduced is not None and printed:
-            differences = [f"{cell.reproduced - value:+.2f} {label}" for label, value in printed.items()]
-            yield f"{row.label} less the printed rows, {head.label}: {', '.join(differences)}."
+            printed[labels[row.id]] = cell.printed
+        if cell is not None and row.group == OWN and cell.reproduced is not None:
+            ours.append((row.label, cell.reproduced))
+    if not printed:
+        return
+    for own_label, reproduced in ours:
+        differences = [f"{reproduced - value:+.2f} {label}" for label, value in printed.items()]
+        yield f"{own_label} minus the printed rows, {head.label}: {', '.join(differences)}."
 
 
 def _column_head(item: Item, column: AnyColumn) -> ColumnHead:
     path, over = column.metric_path, column.over
-    averages = [other for other in item.columns if _is_average(other)]
-    averaged_suites = {other.metric_path.partition("/")[0] for other in averages}
+    averaged_suites = set()
+    for other in item.columns:
+        if _is_average(other):
+            averaged_suites.add(other.metric_path.partition("/")[0])
     is_average = _is_average(column)
-    step = None
+    step, chosen = None, ""
     if isinstance(column, StepScore):
         step = -1 if column.step is None else column.step
+    if over and over.jobs:
+        chosen = over.jobs.shows or ""
     return ColumnHead(
         id=column.id,
         label=column.label,
@@ -126,7 +135,7 @@ def _column_head(item: Item, column: AnyColumn) -> ColumnHead:
         task=path.partition("/")[0] in averaged_suites and not is_average and column.kind == "score",
         step=step,
         statistic=over.seeds.name if over else "mean",
-        chosen=(over.jobs.shows or "") if over and over.jobs else "",
+        chosen=chosen,
     )
 
 
@@ -136,9 +145,9 @@ def _is_average(column: AnyColumn) -> bool:
 
 
 def _merged_rows(plan: ItemPlan) -> dict[str, tuple[str, ...]]:
-    """Return for each row the rows above that have the same numbers.
+    """Return for each row the rows above with the same numbers.
 
-    Rows without such rows are left out.
+    Rows without such rows are skipped.
     """
     read: dict[str, dict[CellId, tuple[Any, ...]]] = {}
     for cell in plan.described:
@@ -162,7 +171,7 @@ def _curves(plan: ItemPlan, measurements: Measurements) -> dict[str, Any]:
     for cell in plan.described:
         label = cell.row.label or cell.row.id
         if label not in curves and cell.jobs:
-            # A suite may have two names: SimCSE's figure is of all splits of STS-B, DiffCSE's of its test set.
+            # A suite may have two names: SimCSE's figure uses all splits of STS-B, DiffCSE's figure the test set.
             curve = measurements.at(cell.encoders[0], cell.metric_path.partition("/")[0]).value
             if curve is not None:
                 curves[label] = dict(curve)

@@ -1,4 +1,4 @@
-"""Decide the verdict of a cell."""
+"""The verdict of a cell."""
 
 import math
 from collections.abc import Sequence
@@ -25,28 +25,28 @@ from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.spec.columns import Reducer
 from replicse.spec.printed import Reported, Rounded, Spread
 
-_REFUTED = f"our seeds vary otherwise (F test of the variances, {1 - REFUTING:.0%})"
-# Papers do not say how many runs a printed best run was selected from; this is an assumption.
+_REFUTED = f"our seeds have another variance (F test, {1 - REFUTING:.0%})"
+# An assumption, because papers do not state how many runs a printed best run was selected from.
 TRIES = 10
-# Another machine or batch size changes a score by less than this, relative to the score: 0.005 of 100.
+# Another machine or batch size changes a score by less than this share of the score: 0.005 of 100.
 NUMERICS = 5e-5
 MEAN = Reducer()
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judgement of a cell; numbers are None if they are not defined.
+    """The judgement of a cell; undefined numbers are None.
 
     Attributes:
         reproduced: the statistic over our seeds.
-        delta: reproduced minus printed.
+        delta: `reproduced` minus the printed number.
         low, high: the interval in which the printed number is expected, given our seeds.
-        n_seeds: how many seeds have a number.
+        n_seeds: the number of seeds with a value.
         verdict: the verdict; an empty string if the paper prints no number.
-        borrowed: the interval uses a published spread.
-        reason: one sentence.
-        p: the probability that a number of our setting is printed as far from ours, or farther.
-        if_best: the verdict if print is the best of ten runs.
+        borrowed: whether the interval uses a published standard deviation.
+        reason: a sentence.
+        p: the probability that a number in our setting is at least as far from our mean as the printed number.
+        if_best: the verdict if the printed number is the best of ten runs.
     """
 
     reproduced: float | None
@@ -75,25 +75,28 @@ def judge(
     reducer: Reducer = MEAN,
     better: str = "higher",
 ) -> Judgement:
-    """Judge one cell.
+    """Judge a cell.
 
-    A printed number is treated as one more run unless the paper says which statistic of how many runs it is. An
-    interval needs three seeds, or a published spread. A cell with a failure shows no numbers, because the mean of the
-    other runs would flatter it.
+    A printed number is treated as one more run, unless the paper states a statistic and the number of runs. An interval
+    needs three seeds, or a published standard deviation. A cell with a failure has no numbers, because the mean of the
+    other runs would be too optimistic.
 
     Args:
         values: a number for each planned seed, None if it is missing.
         reported: the printed number; None if there is none.
-        planned: how many seeds are planned.
-        comparable: whether the setting of our runs is the paper's.
-        why_not: what differs if it is not.
-        prior: a published spread, pooled with the spread of our seeds unless an F test refutes it.
-        seedless: the number does not depend on a seed (a count, a released checkpoint, a baseline). Such a number is
-            equal to the printed one if they differ by at most half of its last digit, or `NUMERICS` if that is more.
+        planned: the number of planned seeds.
+        comparable: whether our runs use the paper's setting.
+        why_not: the difference if they do not. Default: an empty string.
+        prior: a published standard deviation. It is pooled with the standard deviation of our seeds unless an F test
+            rejects it. Default: None.
+        seedless: whether the number does not depend on a seed (a count, a released checkpoint, a baseline). Such a
+            number equals the printed number if they differ by at most half of its last digit, or `NUMERICS` if that is
+            more. Default: False.
         rounding: half a unit of the last digit of our number if it is published with rounding; added to that limit.
-        failures: why runs failed.
-        reducer: the statistic over our seeds.
-        better: which numbers are better, `higher` or `lower`.
+            Default: 0.
+        failures: list of reasons why runs failed. Default: empty.
+        reducer: the statistic over our seeds. Default: the mean.
+        better: which numbers are better, "higher" or "lower". Default: "higher".
     """
     present = finite_numbers(values)
     infinite = [f"a run gave {value}" for value in values if value is not None and not math.isfinite(value)]
@@ -104,7 +107,7 @@ def judge(
 
     target = reported.number if reported else None
     seedless = seedless and len(present) == 1
-    # A published spread belongs to the paper's setting only, and a printed spread cannot be judged by itself.
+    # A published standard deviation belongs to the paper's setting only, and cannot be judged with itself.
     if not comparable or (reported and reported.statistic == "sd"):
         prior = None
     refuted = prior if prior is not None and spreads_disagree(present, prior) else None
@@ -161,13 +164,13 @@ def verdict(
     The rule is the same as for cells of a study.
 
     Args:
-        values: one number a seed, in the unit of the printed number.
-        reported: the number as printed, such as "76.25". A string keeps its decimals; half of the last digit is the
-            rounding error.
-        sd: a published standard deviation over seeds in the paper's own setting. It is pooled with the standard
-            deviation of the values unless an F test refutes it.
-        sd_of: how many runs `sd` is computed from; default: `sd` is known exactly.
-        mean_of: how many runs the printed number is the mean of.
+        values: list of a number per seed, in the unit of the printed number.
+        reported: the number as printed, such as "76.25". Use a string to keep its decimals; half of the last digit is
+            the rounding error.
+        sd: a published standard deviation over seeds in the paper's setting. It is pooled with the standard deviation
+            of the values unless an F test rejects it. Default: None.
+        sd_of: the number of runs that `sd` is computed from. Default: None; then `sd` is exact.
+        mean_of: the number of runs that the printed number is the mean of. Default: 1.
 
     Returns:
         The judgement: `verdict` (within seed spread, higher, lower, undetermined), the interval `low` to `high` in
@@ -200,14 +203,15 @@ def expected(
 ) -> tuple[float, float] | None:
     """Compute the interval in which a printed number is expected.
 
-    A printed single run is one more run like ours; a printed mean, maximum or standard deviation of m runs is the
-    statistic of m more runs. Runs are normal: Student's t and F, order statistics by the beta distribution.
+    A printed single run is one more run like our runs. A printed mean, maximum or standard deviation of m runs is the
+    statistic of m more runs. Runs are normally distributed: the interval uses Student's t, F, and the beta distribution
+    for order statistics.
 
     Args:
-        values: our numbers, one a seed.
+        values: our values, a number per seed.
         reported: the printed number; None means a single run.
         reducer: the statistic over our seeds.
-        spread: the spread of the runs; None if it is unknown.
+        spread: the standard deviation of the runs; None if it is unknown.
 
     Returns:
         The lower and upper bound at 95%; None if it cannot be computed.
@@ -226,9 +230,15 @@ def expected(
 
 
 def p_value(values: Sequence[float], reported: Reported, target: Rounded, spread: Spread) -> float:
-    """Compute the p-value of a printed number, given ours (two-sided).
+    """Compute the two-sided p-value of a printed number, given our values.
 
     Rounding of the printed number counts in its favour. The result is below 0.05 if the number is outside `expected`.
+
+    Args:
+        values: our values, a number per seed.
+        reported: the printed number with its statistic.
+        target: the printed number with its rounding.
+        spread: the standard deviation of the runs.
     """
     lower = _below(target.value + target.half_digit, values, reported, spread)
     upper = 1 - _below(target.value - target.half_digit, values, reported, spread)
@@ -267,7 +277,7 @@ def _verdict_if_best(
 def _margin(target: Rounded | None, seedless: bool, rounding: float) -> float:
     """Compute how much rounding widens an interval.
 
-    The rounding of the printed number counts, and of ours if it is seedless.
+    The rounding of our number counts only if it is seedless.
     """
     if target is None:
         return 0.0
@@ -279,14 +289,14 @@ def _margin(target: Rounded | None, seedless: bool, rounding: float) -> float:
 def _explain_undetermined(n_seeds: int, reported: Reported, reducer: Reducer, refuted: bool) -> str:
     """Return why there is no interval."""
     if reported.statistic == "single" and reducer.statistic != "mean":
-        return f"the paper does not say of how many runs its {reducer.name} is"
+        return f"the paper does not state the number of runs of its {reducer.name}"
     if refuted:
-        borrow = f", and no published spread to borrow, for {_REFUTED}"
+        borrow = f", and the published spread is not used because {_REFUTED}"
     elif reported.statistic == "sd":
         borrow = ""
     else:
-        borrow = " and no published spread to borrow"
-    return f"{several(n_seeds, 'seed')}{borrow}: an interval needs {FEWEST_SEEDS}"
+        borrow = " and no published spread"
+    return f"{several(n_seeds, 'seed')}{borrow}: an interval needs {FEWEST_SEEDS} seeds"
 
 
 def _printed_statistic(reported: Reported) -> str:
@@ -296,9 +306,9 @@ def _printed_statistic(reported: Reported) -> str:
 
 
 def _compare_with_interval(reported: float, low: float, high: float) -> Verdict:
-    """Return whether our number is higher or lower than the printed one.
+    """Return whether our number is higher or lower than the printed number.
 
-    The interval is where the printed number is expected.
+    The interval is the range in which the printed number is expected.
     """
     # Decimal fractions are not exact in binary: 2.35 is on the edge of 2.3 -+ 0.05 and not outside.
     slack = 1e-12 * max(abs(low), abs(high), abs(reported))
@@ -310,10 +320,10 @@ def _compare_with_interval(reported: float, low: float, high: float) -> Verdict:
 
 
 def _basis(n_seeds: int, borrowed: bool, seedless: bool, rounding: float) -> str:
-    """Return in words what an interval is computed from."""
+    """Return the inputs of an interval in words."""
     if seedless:
         source = " and the rounding of the source" if rounding else ""
-        return f"half a printed digit{source}; nothing has a seed"
+        return f"half a printed digit{source}; no random seed"
     published = " and a published spread" if borrowed else ""
     return f"{LEVEL:.0%}, {several(n_seeds, 'seed')}{published}"
 
