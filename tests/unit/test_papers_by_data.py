@@ -170,5 +170,7 @@ def test_an_evaluation_of_other_data_than_the_set_of_its_name_is_refused(result,
     file = Path("workflow/papers/sets/similarity.csv")
     file.parent.mkdir(parents=True)
     shutil.copy(workflow / "papers/sets/similarity.csv", file)
-    with pytest.raises(BadInput, match="similarity was evaluated on another version of workflow/papers/sets/"):
+    with pytest.raises(
+        BadInput, match="similarity was evaluated on another version of workflow/papers/sets/"
+    ):
         item_result(plan_item(plan, plan.item("sets/table1")), Measurements(plan))

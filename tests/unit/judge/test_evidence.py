@@ -52,7 +52,10 @@ def test_a_cell_says_which_gap_its_seeds_tell_and_how_many_the_gap_asks_for(stud
         "3 seeds detect a difference of 1.6 points (80%, standard deviation 0.25, ours, 3 seeds)",
         "the difference of -19.93 needs 3 seeds",
     ]
-    assert power_lines(plan, *cells["p0.0"])[1] == "the difference of +0.07 is not detected by any number of seeds"
+    assert (
+        power_lines(plan, *cells["p0.0"])[1]
+        == "the difference of +0.07 is not detected by any number of seeds"
+    )
 
 
 def test_plan_has_the_median_gap_of_an_item_by_published_spreads(studied, capsys):

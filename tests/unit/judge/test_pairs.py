@@ -60,7 +60,9 @@ def test_a_near_tie_beside_many_identical_pairs_refutes_no_score():
     assert abs(right - score_of(cosines.astype("f4"), gold)) > 0.05
     for packed in (pack_pairs(cosines, gold), as_before(cosines, gold)):
         check_pairs(evaluation(right, packed), "a.json")
-    with pytest.raises(BadInput, match=r"a\.json: sets/rated/spearman/all is .*, but the correlation of its pairs is"):
+    with pytest.raises(
+        BadInput, match=r"a\.json: sets/rated/spearman/all is .*, but the correlation of its pairs is"
+    ):
         check_pairs(evaluation(right + 1, pack_pairs(cosines, gold)), "a.json")
 
 
