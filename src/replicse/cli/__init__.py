@@ -241,7 +241,7 @@ def describe_file_error(error: OSError) -> str:
     """Return an error message for a file that cannot be read or written."""
     place = error.filename or "a file"
     if error.errno in NOT_WRITTEN:
-        return not_written(place, error)
+        return str(not_written(place, error))
     return f"{place}: {error.strerror}; fix this and start again"
 
 

@@ -112,10 +112,10 @@ def formats() -> str:
     Shared parts come last.
     """
     kinds = file_schemas()
-    shared: dict[str, Mapping[str, Any]] = {}
+    shared: dict[str, dict[str, Any]] = {}
     parts = []
     for name, schema in kinds.items():
-        shared |= schema.get("$defs", {})
+        shared.update(schema.get("$defs", {}))
         parts.append(f"## {name}\n\n{keys(schema)}")
     parts.append("## Parts of files")
     for name, schema in sorted(shared.items()):

@@ -28,18 +28,13 @@ from replicse.registry.suites import HeadsOptions
 class DropoutRates(Checked):
     """Dropout of a run.
 
-    `hidden` and `attention` are the encoder's rates; SimCSE Table 3 sets both to p (methods 1.7). `pooled` is
-    the rate for sentence vectors after pooling (2-Tier SimCSE, methods 5); `heads` the rate for entire
-    attention heads (drophead, Zhou et al. 2020), which only the packed engine supports. `schedule: curriculum`
-    multiplies all rates at step t of T by 1 - exp(-gamma t / T) (Morerio et al. 2017).
-
     Attributes:
-        hidden: the rate of hidden states.
+        hidden: the rate of hidden states. SimCSE Table 3 sets it and `attention` to p (methods 1.7).
         attention: the rate of attention weights.
-        pooled: the rate of sentence vectors after pooling.
-        heads: the rate of entire attention heads.
+        pooled: the rate of sentence vectors after pooling (2-Tier SimCSE, methods 5).
+        heads: the rate of entire attention heads (drophead, Zhou et al. 2020); only in the packed engine.
         masks: whether the views of a sentence have independent masks or the same.
-        schedule: `constant`, or `curriculum`: rates rise from 0.
+        schedule: `curriculum` multiplies all rates at step t of T by 1 - exp(-gamma t / T) (Morerio et al. 2017).
         gamma: the speed of the curriculum.
     """
 
@@ -68,8 +63,6 @@ class DropoutRates(Checked):
 class PoolingChoice(Checked):
     """The pooling in training and at test time.
 
-    `selection` is the pooling for the selection of the checkpoint; default: `test`.
-
     Attributes:
         train: the pooling in training.
         test: the pooling at test time.
@@ -84,11 +77,8 @@ class PoolingChoice(Checked):
 class Optimisation(Checked):
     """The optimiser, the learning rate, the number of steps and the batches.
 
-    The defaults are from SimCSE's scripts: AdamW with linear decay and no warm-up (methods 1.4). `decay` is the
-    schedule of the learning rate after the warm-up; `warmup` is a share of the steps in which the rate rises
-    from 0. `rates` are other learning rates for the encoder, the heads, or the parameters of terms. The last
-    layer has the encoder's rate; each lower layer, and the embeddings below all layers, has `layer_decay` times
-    the rate of the layer above.
+    The defaults are from SimCSE's scripts: AdamW with linear decay and no warm-up (methods 1.4). The last layer has
+    the encoder's learning rate; the embeddings are below all layers.
 
     A run ends after `epochs` or `steps`, whichever comes first. If `epochs` is null it runs all `steps`, in as
     many epochs as needed; a layer of a recipe with `steps` but without `epochs` means this. With `steps: 0` the
@@ -146,17 +136,14 @@ class Optimisation(Checked):
 class SelectionRule(Checked):
     """The rule for the best checkpoint: a metric, computed every few steps.
 
-    The metric is computed every `every` steps; with `every: 0` it is not computed, and the last checkpoint is
-    the best. As in SimCSE's released code the last step counts only if it is a multiple of `every`; `at_end`
-    always includes the last step. `keeps: lowest` selects the lowest score, like a script whose
-    `greater_is_better` is false by mistake. A run ends after `patience` consecutive scores that are not better
-    than the best score.
+    As in SimCSE's released code the last step counts only if it is a multiple of `every`. `keeps: lowest` is like a
+    script whose `greater_is_better` is false by mistake.
 
     Attributes:
         metric: the metric path, such as `sts-dev/STS-B/all`.
         every: the number of steps between scores; 0: the last checkpoint is the best.
         at_end: whether the last step is scored in any case.
-        patience: the number of scores without improvement after which a run ends.
+        patience: the number of consecutive scores without improvement after which a run ends.
         keeps: whether the highest or the lowest score is the best.
         data: the development set of a labelled task.
         options: the options of the suite.
@@ -180,12 +167,7 @@ class SelectionRule(Checked):
         return self
 
     def prefers(self, value: float, kept: float) -> bool:
-        """Return whether a score is better than the best score so far.
-
-        Args:
-            value: The score.
-            kept: The best score so far.
-        """
+        """Return whether a score is better than the best score so far."""
         return value < kept if self.keeps == "lowest" else value > kept
 
     @property
@@ -227,17 +209,15 @@ def selectable(only: str = "") -> tuple[str, ...]:
 class Freeze(Checked):
     """The frozen weights of the encoder.
 
-    Their dropout stays on, and the networks of terms are trained. `encoder` freezes all weights except the
-    masked-LM head and the weights that `init.family` adds; with `but`, for example [prefix, bias], all weights
-    except those with one of these words in their names. A file can contain `encoder` instead of {encoder:
-    true}. `embeddings` freezes the embedding layer and the normalisation. `layers` is the first and the last
-    frozen layer, counted from 0; negative numbers count from the end: [0, -2] is all but the last.
+    Their dropout stays on, and the networks of terms are trained. A file can contain `encoder` instead of {encoder:
+    true}.
 
     Attributes:
-        embeddings: whether the embeddings are not trained.
-        layers: the first and the last layer that is not trained.
-        encoder: whether no weight of the encoder is trained.
-        but: words in the names of weights that are trained nevertheless.
+        embeddings: whether the embedding layer and its normalisation are frozen.
+        layers: the first and the last frozen layer, from 0. Negative numbers count from the end: [0, -2] is all but
+            the last.
+        encoder: whether all weights except the masked-LM head and the weights that `init.family` adds are frozen.
+        but: words in the names of weights that are trained nevertheless, for example [prefix, bias].
     """
 
     embeddings: bool = False
@@ -275,13 +255,12 @@ class Momentum(Checked):
     """A momentum encoder: a moving average of the trained encoder.
 
     Before each step the weights become decay * averaged weights + (1 - decay) * trained weights. They start
-    from the run's initial weights, or from random weights (ESimCSE's code). The head is an average too, or the
-    trained head. Terms use the vectors (`TermParameters.momentum_views`). With a `schedule` 1 - decay follows
-    the schedule: `cosine` is the schedule of BYOL, from decay to 1 (Grill et al. 2020, section 3.2).
+    from the run's initial weights, or from random weights (ESimCSE's code). Terms use the vectors
+    (`TermParameters.momentum_views`).
 
     Attributes:
         decay: the share of its own weights that is kept in a step.
-        schedule: the schedule of 1 - decay.
+        schedule: the schedule of 1 - decay. `cosine` is BYOL's, from decay to 1 (Grill et al. 2020, section 3.2).
         start: the initial weights: the run's, or random ones.
         head: whether the head is an average too, or the trained head.
     """
@@ -292,12 +271,7 @@ class Momentum(Checked):
     head: Literal["averaged", "trained"] = "averaged"
 
     def decay_at(self, step: int, steps: int) -> float:
-        """Compute the decay before a 0-based step.
-
-        Args:
-            step: The 0-based step.
-            steps: The number of steps of the training.
-        """
+        """Compute the decay before the 0-based step `step` of `steps`."""
         if self.schedule is None:
             return self.decay
         return 1 - (1 - self.decay) * self.schedule.factor(step, steps)
@@ -306,8 +280,7 @@ class Momentum(Checked):
 class Trajectory(Checked):
     """Steps whose checkpoints are kept for a figure.
 
-    The steps are 0, every, 2 every, ... until `until`, and the steps in `then`. With `every: 0` no checkpoint
-    is kept.
+    The steps are 0, every, 2 every, ... until `until`, and the steps in `then`.
 
     Attributes:
         every: the number of steps between kept checkpoints; 0: no checkpoint is kept.

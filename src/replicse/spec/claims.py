@@ -94,7 +94,7 @@ class Relation(Checked):
         `up to` is a single relation with all words.
         """
         words = self.over or ("",)
-        groups = [(word,) for word in words]
+        groups: list[tuple[str, ...]] = [(word,) for word in words]
         if self.op == "up to":
             groups = [words]
         for some in groups:

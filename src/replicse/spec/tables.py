@@ -32,11 +32,6 @@ OWN = "own"  # the group of rows that a config adds
 class Row(Checked):
     """A row: encoder and labels.
 
-    `also` contains encoders for further protocols of the row (a released checkpoint); `metric_paths` replaces the path
-    of single columns, `cells` changes the request of single cells. `printed` is a dict from columns to numbers of the
-    running text that are the reported numbers of the cells: `row/column` of the pseudo-item `text`. A row that is
-    `final_only` has no steps. A `quoted` row is not run.
-
     Attributes:
         id: the id of the row.
         label: the label as the paper prints it. The default is the id.
@@ -47,7 +42,7 @@ class Row(Checked):
         also: encoders for further protocols of the row, such as a released checkpoint.
         metric_paths: other metric paths by column.
         cells: changes of the request by column.
-        printed: the number of the running text that is the reported number of a cell, by column, as `row/column`.
+        printed: the reported number by column if it is in the running text, as `row/column` of the item `text`.
         final_only: whether the row has no steps of a trajectory.
     """
 
@@ -67,8 +62,6 @@ class Row(Checked):
 class TrajectoryFigure(Trajectory):
     """The steps of a figure of checkpoints during training.
 
-    Steps before `from` are not shown.
-
     Attributes:
         from: the first step that is shown.
         every: the number of steps between checkpoints.
@@ -83,10 +76,8 @@ class TrajectoryFigure(Trajectory):
 class Setting(Checked):
     """The setting of the reported numbers.
 
-    A key is missing if the paper does not state it.
-
     Attributes:
-        metric: the metric.
+        metric: the metric, if the paper states it; so are the other keys.
         aggregation: how subsets are combined: `all` pairs together, their `mean`, or the weighted mean `wmean`.
         split: the split of the data.
         task: the task.
@@ -394,10 +385,6 @@ def fill_names(value: Any, names: Mapping[str, Any]) -> Any:
 
     Other braces are not changed. A string that consists of one `{name}` becomes the value itself, so a number remains
     a number.
-
-    Args:
-        value: JSON-like data.
-        names: a dict from names to values.
     """
     if isinstance(value, Mapping):
         return {key: fill_names(entry, names) for key, entry in value.items()}
