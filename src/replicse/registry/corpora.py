@@ -54,13 +54,11 @@ class Sample(Checked):
 class Kept(Checked):
     """The rows of a corpus to keep, and the expected number of rows.
 
-    With `about` the number can differ by a tenth.
-
     Attributes:
         limit: the number of rows to keep from the start.
         sample: a random sample of the rows.
         rows: the expected number of rows. Another number is an error.
-        about: the expected number of rows, which may differ by a tenth.
+        about: whether the number may differ from `rows` by a tenth.
     """
 
     limit: Count | None = None
@@ -104,18 +102,13 @@ class CorpusFormat(Entry, Kept):
     def labelled(cls, recipe: Mapping[str, Any]) -> bool:
         """Return whether the rows of a corpus with this recipe have labels.
 
-        Args:
-            recipe: The recipe as a dict. A corpus in memory has the key `labelled`.
+        A corpus in memory has the key `labelled`.
         """
         return cls.has_labels or bool(recipe.get("labelled"))
 
     @classmethod
     def characters(cls, recipe: Mapping[str, Any]) -> float:
-        """Return the approximate number of characters per text.
-
-        Args:
-            recipe: The recipe as a dict. By default the number is infinite.
-        """
+        """Return the approximate number of characters per text, by default infinite."""
         return math.inf
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
@@ -289,14 +282,10 @@ class Part(Checked):
 class Labelled(OneFile):
     """Sentences with a number, in a tab-separated file with a header.
 
-    `sentences` are the headings of one or two text columns, `label` is the heading of the label. The columns
-    are called `first` and `second` here. `quoted` parses quotes like Python's csv module, as the code of 2-Tier
-    SimCSE does.
-
     Attributes:
-        sentences: the headings of one or two columns of text.
+        sentences: the headings of one or two columns of text, which are called `first` and `second` here.
         label: the heading of the label.
-        quoted: whether quotes are parsed as Python's csv module does.
+        quoted: whether quotes are parsed as Python's csv module and the code of 2-Tier SimCSE do.
         part: the part of the rows to use.
     """
 
@@ -316,17 +305,15 @@ class Labelled(OneFile):
 class HubPart(Checked):
     """Rows of a hub dataset: one split of one configuration.
 
-    `files` specifies data files if the dataset has no card or the card does not list them. `revision` is the
-    branch, tag or commit to use; the compiler replaces it with the commit in hub.lock.yaml. `licence` and
-    `bytes` (the size of the download) are shown to the user and are not part of any id.
+    `licence` and `bytes` are shown to the user and are not part of any id.
 
     Attributes:
         path: the hub id of the dataset.
         name: the configuration of the dataset.
         split: the split.
-        files: the data files, if the dataset's card does not list them.
-        revision: the branch, tag or commit.
-        licence: the licence, which is shown to the user.
+        files: the data files, if the dataset has no card or the card does not list them.
+        revision: the branch, tag or commit. The compiler replaces it with the commit in hub.lock.yaml.
+        licence: the licence.
         bytes: the size of the download.
     """
 
@@ -351,19 +338,15 @@ MAP_READS = {"by-premise": ("premise", "hypothesis", "label"), "caption-pairs": 
 class HubDataset(CorpusFormat):
     """Rows of one or several hub datasets, loaded by the library `datasets`.
 
-    `columns` is a dict from the hub's column names to ours. `labels` lists the names of the label's numbers;
-    rows with other numbers (SNLI's -1 if annotators did not agree) are skipped. `keep` restricts the rows to
-    some labels. A `map` creates rows: `by-premise` like the format nli, with the labels in `classes`;
-    `caption-pairs` all pairs of a list of captions; `lines` one row per text; `lists` one row per position of
-    lists of equal length.
-
     Attributes:
         parts: the splits to load.
-        columns: the hub's name of each of our columns.
-        labels: the names of the label's numbers. Rows with other numbers are skipped.
+        columns: our name of each of the hub's columns.
+        labels: the names of the label's numbers. Rows with other numbers (SNLI's -1 if annotators did not agree) are
+            skipped.
         keep: the labels of the rows to keep.
-        map: how rows are built: `by-premise`, `caption-pairs`, `lines` or `lists`.
-        classes: the labels of a row's hypotheses for `by-premise`.
+        map: how rows are created: `by-premise` like the format nli; `caption-pairs` all pairs of a list of captions;
+            `lines` one row per text; `lists` one row per position of lists of equal length.
+        classes: the label of each column for `by-premise`.
     """
 
     home: ClassVar[str] = "replicse.data.hub_datasets"
@@ -389,11 +372,7 @@ class HubDataset(CorpusFormat):
         return self
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
-        """Return the corpus with the commit of each part's dataset, if known.
-
-        Args:
-            commit: A function that returns the commit of a dataset, or None.
-        """
+        """Return the corpus with the commit of each part's dataset, if `commit` returns one."""
         parts = []
         for part in self.parts:
             parts.append(part.model_copy(update={"revision": commit(part.path) or part.revision}))
