@@ -1,4 +1,7 @@
-"""What Snakemake tells of a study, as `snakemake --logger replicse`: a line per stage, the end of a failed log."""
+"""A logger for Snakemake: `snakemake --logger replicse`.
+
+It prints a line per stage, and the end of the log of each failed job.
+"""
 
 import logging
 import re
@@ -33,9 +36,9 @@ TAIL, BAR, TRAININGS = 12, 24, 8
 # A dry run prints this many commands.
 COMMANDS = 18
 COMMAND = re.compile(r"replicse job \S+")
-# Of the messages without an event those that a person waits for; warnings and errors are always told.
+# Messages without an event that are printed. Warnings and errors are always printed.
 TOLD = ("Nothing to be done", "Unlocking")
-# A failed job is told by its name and the end of its log, not by its shell command.
+# For a failed job, its name and the end of its log are printed instead of these messages.
 HIDDEN = (
     "Job failed, going on with independent jobs",
     "Exiting because a job execution failed",
@@ -46,7 +49,14 @@ HIDDEN = (
 
 @dataclass
 class StageProgress:
-    """How far a stage is: how many jobs it has, when those that run began, by id, and how long the others took."""
+    """The progress of a stage.
+
+    Attributes:
+        total: the number of jobs.
+        running: the start of each running job by id, in seconds.
+        seconds: a list of the durations of finished jobs.
+        failed: the number of failed jobs.
+    """
 
     total: int
     running: dict[int, float] = field(default_factory=dict)
@@ -54,7 +64,13 @@ class StageProgress:
     failed: int = 0
 
     def left(self, now: float) -> float | None:
-        """Return about how many seconds it still takes with as many jobs at once; None before the first has ended."""
+        """Estimate the remaining seconds if as many jobs run at a time.
+
+        Returns None if no job has finished.
+
+        Args:
+            now: the time in seconds.
+        """
         if not self.seconds:
             return None
         mean = sum(self.seconds) / len(self.seconds)
@@ -64,7 +80,10 @@ class StageProgress:
 
 
 class LogHandler(LogHandlerBase):
-    """The handler of all records: a live table on a terminal, elsewhere a line per finished stage."""
+    """A handler of all log records.
+
+    It draws a live table on a terminal, and otherwise prints a line per finished stage.
+    """
 
     def __post_init__(self) -> None:
         """Open the console; nothing is drawn before a job runs."""
@@ -157,7 +176,7 @@ class LogHandler(LogHandlerBase):
         self.console.print("\n".join(f"    {line}" for line in lines))
 
     def _show(self) -> None:
-        """Draw the table while a job runs, so that nothing is in the way of what else is printed."""
+        """Draw the table while a job runs, so that other output has its place."""
         if not self.console.is_terminal:
             return
         running = any(stage.running for stage in self.stages.values())

@@ -107,7 +107,7 @@ def test_the_wheel_is_whole(tmp_path):
     (told,) = replicse("run", code=2).splitlines()
     assert told == (
         'replicse run: plug-in "plugins/far_apart.py": no such file or folder; put it back, or remove it from plugins'
-        " in config.yaml and what uses it out of the papers"
+        " in config.yaml and from the papers that use it"
     )
 
 

@@ -65,9 +65,15 @@ def refuse_without_executor(file: Path) -> None:
 
 
 def refuse_options_in_slurm_extra(file: Path) -> None:
-    """Raise BadInput if `slurm_extra` in a profile has an option that is a resource.
+    """Refuse options of `slurm_extra` that are resources.
 
     The executor refuses such an option, and Snakemake then waits for a job that does not exist.
+
+    Args:
+        file: the `config.yaml` of a profile.
+
+    Raises:
+        BadInput: if there is such an option; the message names the resource to set.
     """
     settings = read_yaml(file) or {}
     written = {"default-resources": settings.get("default-resources")}

@@ -108,7 +108,7 @@ class CorpusFormat(Entry, Kept):
 
     @classmethod
     def characters(cls, recipe: Mapping[str, Any]) -> float:
-        """Return the approximate number of characters per text, by default infinite."""
+        """Return the approximate number of characters per text."""
         return math.inf
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
@@ -372,7 +372,7 @@ class HubDataset(CorpusFormat):
         return self
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
-        """Return the corpus with the commit of each part's dataset, if `commit` returns one."""
+        """Return the corpus with the commits that `commit` returns."""
         parts = []
         for part in self.parts:
             parts.append(part.model_copy(update={"revision": commit(part.path) or part.revision}))

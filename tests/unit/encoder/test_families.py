@@ -77,5 +77,5 @@ def test_an_encoder_whose_rows_see_each_other_is_refused(folder):
             return values + values.mean(0, keepdim=True)
 
     backbone.model.encoder.layer[0] = OfTheBatch()
-    with pytest.raises(BadInput, match="depends on the other sentences of its batch"):
+    with pytest.raises(BadInput, match="depends on other sentences of the batch"):
         prove_batches(backbone)

@@ -233,9 +233,9 @@ def with_integers(folder):
     [
         (
             only_onnx,
-            r"only as ONNX \(onnx/model\.onnx\), but model\.safetensors and pytorch_model\.bin are read",
+            r"only in the format ONNX \(onnx/model\.onnx\); save the encoder as model\.safetensors",
         ),
-        (only_openvino, "only as OpenVINO"),
+        (only_openvino, "only in the format OpenVINO"),
         (in_eight_bits, r"the weights are quantised according to quantization_config \(bitsandbytes\)"),
         (with_integers, "is int8; expected 16 to 64-bit floating point"),
     ],

@@ -75,7 +75,7 @@ def test_a_layer_that_the_encoder_lacks_is_refused_and_not_counted_round(monkeyp
     With a cyclic index, layer 6 of an encoder with two layers would be the embeddings.
     """
     encoder = tiny(layers=2)
-    message = f"uses hidden state {state}, but the encoder has states 0 (embeddings) to 2;"
+    message = rf"uses hidden state {state}, but the encoder has states 0 \(embeddings\) to 2;"
     with pytest.raises(BadInput, match=message):
         encoder(batch_of(), NeededStates((state,)))
     monkeypatch.setattr(PoolingParameters.known()["mean"], "states", (state, -1))

@@ -70,7 +70,7 @@ def test_an_encoder_without_a_transformer_is_a_row_by_its_own_reading(tmp_path, 
     expected = SentenceEncoder.open(source, device="cpu")(SENTENCES)
     prepare_encoder(source, out, {"folder": "./source"})
     np.testing.assert_array_equal(SentenceEncoder.open(out, "own", device="cpu")(SENTENCES), expected)
-    with pytest.raises(BadInput, match="write pooling: own"):
+    with pytest.raises(BadInput, match="use pooling: own"):
         SentenceEncoder.open(out, "cls")
     only = "only sentence-transformers can load this encoder, with the pooling in the folder"
     with pytest.raises(BadInput, match=only):
@@ -93,7 +93,7 @@ def test_code_of_a_folder_is_no_row(tmp_path):
         tmp_path / "source" / "config.json", auto_map={"AutoModel": "modeling_mine.MineModel"}
     )
     with pytest.raises(
-        BadInput, match=r"not run \(auto_map of config\.json: modeling_mine\.MineModel\), so a table"
+        BadInput, match=r"not run \(auto_map of config\.json: modeling_mine\.MineModel\), so the scores"
     ):
         prepare_encoder(tmp_path / "source", tmp_path / "out", {})
 

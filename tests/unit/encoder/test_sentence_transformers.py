@@ -104,7 +104,7 @@ def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path
     folder = saved(plain, tmp_path, "mean", module("Normalize"))
     listed = json.loads((folder / "modules.json").read_text())
     (folder / "modules.json").write_text(json.dumps([listed[0], listed[2]]))
-    with pytest.raises(BadInput, match="no Pooling among them: give --pooling"):
+    with pytest.raises(BadInput, match="there is no Pooling; use --pooling"):
         SentenceEncoder.open(folder)
     for broken in ("{}", "[{}]", '[{"path": "../other"}]'):
         (folder / "modules.json").write_text(broken)
@@ -126,7 +126,7 @@ def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path
         ("1_Pooling/config.json", "{", r"1_Pooling/config\.json: not JSON"),
         ("config.json", "", r"config\.json: not JSON"),
         ("tokenizer.json", "{", r"tokenizer\.json: not JSON"),
-        ("tokenizer_config.json", "[]", "cannot open"),
+        ("tokenizer_config.json", "[]", "cannot load it"),
     ],
 )
 def test_a_broken_file_is_named(plain, tmp_path, file, text, problem):

@@ -1,4 +1,7 @@
-"""The recipe of a cell as sentences: the training, and what the scale changes in it."""
+"""The recipe of a cell as sentences.
+
+They describe the training, and the settings that the scale changes.
+"""
 
 from collections.abc import Iterator
 
@@ -11,9 +14,13 @@ from replicse.spec.cell_id import AS_DESCRIBED
 
 
 def recipe_lines(study: Study, cell: Cell) -> Iterator[str]:
-    """Yield what differs from the paper's recipe, and a sentence about the training of the first encoder.
+    """Yield sentences about the recipe of a cell's first encoder.
 
-    Nothing is yielded if the encoder is not trained.
+    The first sentence lists the settings that differ from the paper. Nothing is yielded if the encoder is not trained.
+
+    Args:
+        study: the study.
+        cell: a cell of the study.
     """
     if not cell.encoders:
         return
@@ -28,7 +35,7 @@ def recipe_lines(study: Study, cell: Cell) -> Iterator[str]:
 
 
 def describe_training(run: Run) -> str:
-    """Return a sentence with the objective, the corpus and the main hyper-parameters of a run."""
+    """Describe objective, corpus and main hyper-parameters of a run."""
     optimisation, rates = run.optimisation, run.dropout
     losses = " and ".join(term.term for term in run.objective)
     epochs, steps = optimisation.epochs, optimisation.steps
