@@ -318,7 +318,7 @@ def test_prefixes_of_another_architecture_are_trained_alone(tmp_path):
         made(tmp_path, recipe, init={**start, "config": {"prefix_lengh": 4}})
     for freeze, told in (
         ({"but": ["bias"]}, "freeze: {encoder: true}"),
-        ({"encoder": True, "but": ["x"]}, "has x"),
+        ({"encoder": True, "but": ["x"]}, "contains x"),
     ):
         with pytest.raises(BadInput, match=told):
             made(tmp_path, {**recipe, "freeze": freeze})

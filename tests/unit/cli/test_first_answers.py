@@ -25,7 +25,7 @@ def test_evaluate_checks_the_data_before_it_loads_the_encoder(tmp_path, capsys, 
 def test_the_released_encoders_have_a_plan(capsys):
     assert main(["plan", "released", "--scale", "paper"]) == 0
     told = capsys.readouterr().out
-    assert "released encoders alone" in told and "next: replicse run released --scale paper" in told
+    assert "only released encoders" in told and "next: replicse run released --scale paper" in told
 
 
 def test_a_scale_of_local_data_without_a_folder_says_what_to_set(capsys, monkeypatch):

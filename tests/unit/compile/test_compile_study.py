@@ -84,7 +84,8 @@ def test_a_scale_may_have_one_backbone_for_all_seeds(workflow):
     assert cells["bert-base-first-last"].seeds == (0,), "the seed of the scale's pre-training"
     crossed = {"papers": {"simcse": ["table3"]}, "crossed": {"simcse/table3": ["p0.1"]}}
     with pytest.raises(
-        BadInput, match=r"crossed lists row p0.1 of simcse/table3, but .*micro.yaml does not pre-train its backbones"
+        BadInput,
+        match=r"crossed lists row p0.1 of simcse/table3, but .*micro.yaml does not pre-train its backbones",
     ):
         compile_study({**CONFIG, **crossed}, workflow)
 

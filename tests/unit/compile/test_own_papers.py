@@ -99,7 +99,9 @@ def test_steps_that_the_epochs_of_a_recipe_do_not_reach_are_told(mine, capsys):
         assert main(["plan", "mine", "--all"]) == 0
         return " ".join(capsys.readouterr().out.split())
 
-    ends = "row own: optimisation.epochs ends the run after 4 steps of 1,000 (200 rows of ours); remove epochs"
+    ends = (
+        "row own: optimisation.epochs ends the run after 4 steps of 1,000 (200 rows of ours); remove epochs"
+    )
     assert ends in told(epochs=1) and "ends the run" not in told(epochs=250)
     assert "ends the run" not in told()
     (run,) = (run for run in study().runs.values() if run.objective[0].term == "infonce")

@@ -195,7 +195,10 @@ def cut(folder):
     [
         (lambda folder: (folder / "config.json").unlink(), r"config\.json: no such file"),
         (lambda folder: (folder / "config.json").write_text("{"), "not JSON"),
-        (lambda folder: (folder / "model.safetensors").unlink(), r"no weights \(model\.safetensors or pytorch_model\.bin"),
+        (
+            lambda folder: (folder / "model.safetensors").unlink(),
+            r"no weights \(model\.safetensors or pytorch_model\.bin",
+        ),
         (cut, r"model\.safetensors: cannot be loaded"),
         (pickled(b"no pickle"), r"pytorch_model\.bin: cannot be read"),
         (pickled({3: torch.ones(2)}), r"pytorch_model\.bin: .*save a state_dict"),

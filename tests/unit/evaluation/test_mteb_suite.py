@@ -297,7 +297,7 @@ def test_the_verb_tells_each_failure_and_fails_where_nothing_is_measured(encoder
     last = capsys.readouterr().err.splitlines()[-1]
     assert (
         last.startswith("replicse evaluate: no score could be computed; ")
-        and "mteb.json has the reason" in last
+        and "mteb.json contains the reason" in last
     )
 
 

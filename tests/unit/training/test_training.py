@@ -263,7 +263,7 @@ def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):
 def test_views_of_different_length_are_refused(tmp_path):
     job = micro.job(tmp_path)
     write_store(tmp_path / "short", micro.sentences(3), job.tokenizer, 16, {})
-    with pytest.raises(BadInput, match="differ in rows"):
+    with pytest.raises(BadInput, match="different numbers of rows"):
         TrainingData([job.stores[0], tmp_path / "short"], 4, 0)
 
 
