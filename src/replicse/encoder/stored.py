@@ -184,7 +184,7 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
             stored = torch.load(file, map_location="cpu", weights_only=True)
     except UnpicklingError:
         raise BadInput(
-            f"{file}: contains pickled Python objects, possibly a module, and not only tensors; save a state_dict with"
+            f"{file}: cannot be loaded as tensors; it may contain a pickled module; save a state_dict with"
             " torch.save(model.state_dict(), file)"
         ) from None
     # The readers of two formats raise errors of many classes for a broken file.

@@ -200,7 +200,7 @@ def cut(folder):
             r"no weights \(model\.safetensors or pytorch_model\.bin",
         ),
         (cut, r"model\.safetensors: cannot be loaded"),
-        (pickled(b"no pickle"), r"pytorch_model\.bin: cannot be read"),
+        (pickled(b"no pickle"), r"pytorch_model\.bin: cannot be loaded"),
         (pickled({3: torch.ones(2)}), r"pytorch_model\.bin: .*save a state_dict"),
         (pickled("text"), r"pytorch_model\.bin: .*save a state_dict"),
         (config(num_hidden_layers=4), r'no weight "bert\.encoder\.layer\.3\.'),

@@ -79,7 +79,7 @@ def test_an_encoder_without_a_transformer_is_a_row_by_its_own_reading(tmp_path, 
         open_backbone(out)
     table = next(file for file in (out / "original").rglob("*.safetensors"))
     table.write_bytes(table.read_bytes() + b"0")
-    with pytest.raises(BadInput, match=f"{table.name}: another sha256"):
+    with pytest.raises(BadInput, match=f"{table.name}: the SHA-256 differs from hub.json"):
         SentenceEncoder.open(out, "own")
 
 
