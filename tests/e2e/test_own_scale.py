@@ -37,7 +37,10 @@ def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_
     assert main(["validate"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert told.startswith("ok: 1 paper, 1 item, 0 cells, 0 runs, 0 claims")
-    assert "mine/table1 has no encoder at compact, micro, paper, short" in told and "those of own do" in told
+    assert (
+        "mine/table1 has no encoder at compact, micro, minilm, paper, short" in told
+        and "those of own do" in told
+    )
     assert main(["plan", "simcse/table3", "--scale", "compact"]) == 0
     assert main(["run", "-n", "mine/table1", "--scale", "compact"]) == 2
     assert 'have no "mine"; use it at scale own' in capsys.readouterr().err

@@ -27,7 +27,7 @@ except BadInput as error:
 
 SCALE, JOBS = STUDY.scale.name, SPECIFICATIONS.jobs
 INPUTS = targets.Inputs(SPECIFICATIONS, ancient)
-RESOURCES = JobResources(STUDY, workflow.local_exec)
+RESOURCES = JobResources(STUDY, lambda: workflow.local_exec)
 # Snakemake interprets single braces in the name of a folder as wildcards.
 ENVIRONMENT = str(HOME / "environment.yml").replace("{", "{{").replace("}", "}}")
 

@@ -6,7 +6,7 @@ minutes (Snakemake, `GroupResources.basic_layered`), so an evaluation that may t
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -41,10 +41,11 @@ class JobResources:
 
     Args:
         study: the study.
-        is_local: whether the jobs run on this machine, without a scheduler. Default: False.
+        is_local: A function that returns whether the jobs run on this machine, without a scheduler. Snakemake knows
+            the executor only after parsing the workflow. Default: they do not.
     """
 
-    def __init__(self, study: Study, is_local: bool = False) -> None:
+    def __init__(self, study: Study, is_local: Callable[[], bool] = lambda: False) -> None:
         self.study, self.needs, self.is_local = study, study.scale.needs, is_local
         self.threads = self.needs.threads
         self.gpus = int(self.needs.gpu != "none")
@@ -88,7 +89,7 @@ class JobResources:
 
         A run shares its allocation with its trajectory and its short evaluations.
         """
-        if self.is_local or self.is_long(wildcards.get("group", "")):
+        if self.is_local() or self.is_long(wildcards.get("group", "")):
             return None
         run = wildcards.get("run") or self.study.run_name(wildcards.encoder)
         return f"run-{run}" if run else None
