@@ -39,7 +39,7 @@ def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_
     assert told.startswith("ok: 1 paper, 1 item, 0 cells, 0 runs, 0 claims")
     assert (
         "mine/table1 has no encoder at compact, micro, minilm, paper, short" in told
-        and "those of own do" in told
+        and "use it at scale own" in told
     )
     assert main(["plan", "simcse/table3", "--scale", "compact"]) == 0
     assert main(["run", "-n", "mine/table1", "--scale", "compact"]) == 2
