@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from replicse.compile.adjustments import adjust_run
 from replicse.compile.cell import Cell
-from replicse.compile.lines import described
+from replicse.compile.lines import Line, described
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.recipes import Chain, Recipes, Written
 from replicse.compile.searches import count_search_jobs, keep_grid_values, limit_searches
 from replicse.compile.study import Study
 from replicse.registry.suites import range_of
+from replicse.spec.columns import AnyColumn
 from replicse.spec.record import Record
 from replicse.spec.scales import Scale
 from replicse.spec.tables import Item, Row
@@ -160,9 +161,15 @@ def _list_written_runs(study: Study, items: Iterable[Item]) -> Iterator[tuple[Wr
             for column in item.columns:
                 request, text = line.asks(column)
                 if request.use and text not in seen:
-                    location = line.location(column)
-                    yield recipes.run(request.use, request, Chain(item.paper, location), own=True), location
+                    yield _write_run(recipes, line, column)
                 seen.add(text)
+
+
+def _write_run(recipes: Recipes, line: Line, column: AnyColumn) -> tuple[Written, str]:
+    """Return the run of a trained cell before adjustment, with location."""
+    request, location = line.asks(column)[0], line.location(column)
+    chain = Chain(line.item.paper, location)
+    return recipes.run(request.use or "", request, chain, own=is_own(line.item.file)), location
 
 
 def describe_scale_changes(study: Study, cell: Cell) -> str:
@@ -177,12 +184,10 @@ def describe_scale_changes(study: Study, cell: Cell) -> str:
     """
     measured = (cell.operands or (cell,))[0]
     line = described(measured.item, measured.row)
-    request, location = line.asks(measured.column)[0], line.location(measured.column)
-    if not request.use:
+    if not line.asks(measured.column)[0].use:
         return ""
-    recipes, chain = Recipes(study.papers, study.scale, Record()), Chain(measured.item.paper, location)
-    written = recipes.run(request.use, request, chain, own=is_own(measured.item.file))
-    changes = _describe_adjustments(study, written, location)
+    recipes = Recipes(study.papers, study.scale, Record())
+    changes = _describe_adjustments(study, *_write_run(recipes, line, measured.column))
     return ", ".join(f"{path} {change}" for path, change in changes.items())
 
 
