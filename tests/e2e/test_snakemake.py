@@ -245,20 +245,23 @@ def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
 
     The server can only be forked if all imports are safe to fork.
     """
-    assert "replicse.library.training" in PRELOADED
+    assert "replicse.library.training" in PRELOADED["train"]
     environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}
     ask = """
-import os, subprocess, sys
-from replicse.cli.job_server import start
+import json, os, pathlib, subprocess, sys
+from replicse.cli.job_server import PRELOADED, start
 os.mkdir('.snakemake')
 start(1)
-words = ["job", "nowhere.json"]
-job = [sys.executable, "-X", "importtime", "-m", "replicse", *words]
-done = subprocess.run(job, capture_output=True, text=True)
-print(done.returncode, "torch" in done.stderr, done.stderr.splitlines()[-1])
+for stage in PRELOADED:
+    pathlib.Path("job.json").write_text(json.dumps({"stage": stage}))
+    job = [sys.executable, "-X", "importtime", "-m", "replicse", "job", "job.json"]
+    done = subprocess.run(job, capture_output=True, text=True)
+    print(done.returncode, "replicse.cli" in done.stderr, done.stderr.splitlines()[-1])
 """
     done = ran(sys.executable, "-c", ask, env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    code, imported, message = done.stdout.split(maxsplit=2)
-    assert (code, imported) == ("2", "False"), "refused there, with torch imported by nobody here"
-    assert message.startswith("replicse job: ")
+    answers = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    assert len(answers) == len(PRELOADED)
+    for code, imported, message in answers:
+        assert (code, imported) == ("2", "False"), "the server answered; the client imported no verb"
+        assert message.startswith("replicse job: ")

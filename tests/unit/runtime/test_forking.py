@@ -1,5 +1,6 @@
 """The job server forks jobs, with the same results as separate processes."""
 
+import json
 import os
 import socket
 import subprocess
@@ -28,14 +29,15 @@ def main(words):
         print("out", os.environ["WORD"], os.path.basename(os.getcwd()), "papers.simcse.method" in sys.modules)
         built = [kind.__pydantic_complete__ for kind in sys.modules["replicse.checked"].Checked.__subclasses__()]
         print("models", len(built) > 5 and all(built))
+        print("imported", "wave" in sys.modules)
         print("err", file=sys.stderr)
-        return int(words[1])
+        return int(words[1]) if words[1].isdigit() else 0
     with open(words[1], "w") as file:
         file.write(str(os.getpid()))
     time.sleep(60)
 
 sys.modules["replicse.cli"] = types.SimpleNamespace(main=main)
-server.PRELOADED = ()
+server.PRELOADED = {"train": ("wave",), "figures": ("starts_a_thread",), "evaluate": ("slow",)}
 server._optimise_nothing = lambda: None
 server.serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 """
@@ -59,8 +61,10 @@ def served(home):
         listener.listen()
         words = [sys.executable, "-c", MADE_UP, str(listener.fileno()), str(parent.pid), address]
         # The output of a job is a pipe: Python's buffered position in a file failed ("Illegal seek").
-        with (home / "said").open("w") as out:
-            process = subprocess.Popen(words, pass_fds=[listener.fileno()], stdout=out)
+        with (home / "said").open("w") as out, (home / "errors").open("w") as errors:
+            process = subprocess.Popen(
+                words, pass_fds=[listener.fileno()], stdout=out, stderr=errors, cwd=home
+            )
     yield address, process, parent
     for one in (parent, process):
         one.kill()
@@ -142,6 +146,40 @@ def test_a_job_of_other_numerical_settings_or_without_its_server_runs_as_a_plain
         listener.bind(str(tmp_path / "dead"))
         listener.listen()
     assert delegate(str(tmp_path / "dead"), ["say", "0"]) is None
+
+
+def test_the_modules_of_a_stage_are_imported_before_the_first_job_of_the_stage(server, tmp_path):
+    answers = []
+    for stage in ("tabulate", "train", "tabulate"):
+        (tmp_path / "job.json").write_text(json.dumps({"stage": stage}))
+        answers.append(client(server[0], "say", "job.json", folder=tmp_path, WORD="w").communicate()[0])
+    assert ["imported True" in answer for answer in answers] == [False, True, True]
+
+
+def test_a_job_whose_client_is_killed_during_imports_does_not_run(server, tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import os, time\nopen('started', 'w').close()\nwhile not os.path.exists('killed'): time.sleep(0.01)\n"
+    )
+    (tmp_path / "job.json").write_text(json.dumps({"stage": "evaluate"}))
+    job = client(server[0], "sleep", str(tmp_path / "job.json"), folder=tmp_path)
+    until((tmp_path / "started").exists)
+    job.kill()
+    job.wait()
+    (tmp_path / "killed").touch()
+    job.communicate()  # ends when the server has closed the streams of the job
+    assert "imported" in client(server[0], "say", "0", WORD="w").communicate()[0]
+    assert "stage" in (tmp_path / "job.json").read_text(), "the job did not write its process id"
+    assert "Traceback" not in (tmp_path / "errors").read_text()
+
+
+def test_a_server_whose_imports_start_a_thread_ends_and_the_job_runs_as_a_plain_process(server, tmp_path):
+    (tmp_path / "starts_a_thread.py").write_text(
+        "import threading, time\nthreading.Thread(target=time.sleep, args=[60], daemon=True).start()\n"
+    )
+    (tmp_path / "job.json").write_text(json.dumps({"stage": "figures"}))
+    assert client(server[0], "say", "job.json", folder=tmp_path, WORD="w").communicate()[0].strip() == "plain"
+    assert server[1].wait(20) == 0
+    assert not Path(server[0]).exists()
 
 
 def test_a_job_whose_client_is_killed_ends_and_others_run_beside_it(shared, tmp_path):
