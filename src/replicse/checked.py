@@ -146,7 +146,7 @@ def only_with(needed: str, *keys: str) -> Any:
 
     def check(model: Model) -> Model:
         if getattr(model, needed) is None and any(getattr(model, key) for key in keys):
-            raise ValueError(f"{' and '.join(keys)} only with {needed}")
+            raise ValueError(f"{' and '.join(keys)} only if {needed} is set")
         return model
 
     return model_validator(mode="after")(check)
@@ -322,7 +322,7 @@ class _Loader(_Base):
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if key.value in seen:
                     raise yaml.constructor.ConstructorError(
-                        None, None, f'key "{key.value}" is given twice; keep one', key.start_mark
+                        None, None, f'key "{key.value}" is given twice; remove the duplicate', key.start_mark
                     )
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
@@ -372,7 +372,7 @@ def checked_entries(path: Path, model: type[Model]) -> list[Model]:
     ids = [entry.get("id") for entry in document if isinstance(entry, Mapping)]
     for name in filter(None, ids):
         if ids.count(name) > 1:
-            raise BadInput(f'{path}: {model.__name__.lower()} "{name}" is given twice; keep one')
+            raise BadInput(f'{path}: {model.__name__.lower()} "{name}" is given twice; remove the duplicate')
     models = []
     for place, entry in enumerate(document):
         name = entry.get("id") if isinstance(entry, Mapping) else None

@@ -95,7 +95,7 @@ def not_written(path: Path | str, error: Exception) -> Failed:
         why = os.strerror(errno.ENOSPC)
     why = why or " ".join(str(error).split())[:200]
     return Failed(
-        f"{path}: cannot be written ({why}); free space on its disk or make it writable, then start again"
+        f"{path}: cannot be written ({why}); free space on the disk or make it writable, then start again"
     )
 
 
@@ -143,7 +143,7 @@ def read_json(path: Path | str) -> Any:
         MissingData: If the file does not exist.
         BadInput: If it is not JSON.
     """
-    with refusing(f"{path}: not JSON", "fix it, or create it again", ValueError):
+    with refusing(f"{path}: cannot parse JSON", "fix it, or create it again", ValueError):
         return json.loads(read_text(Path(path)))
 
 
@@ -194,7 +194,7 @@ def numbered_rows(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
     reader = csv.DictReader(io.StringIO(read_text(Path(path)), newline=""), strict=True)
     try:
         if not reader.fieldnames:
-            raise BadInput(f"{path}: no header; fix it, or create it again")
+            raise BadInput(f"{path}: the header is missing; fix the file, or create it again")
         for row in reader:
             if None in row or None in row.values():
                 problem = f"expected {len(reader.fieldnames)} cells, like the header"
@@ -218,7 +218,7 @@ def read_text(path: Path, remedy: str = "save it as UTF-8, or create it again") 
     try:
         return path.read_bytes().decode("utf-8-sig")  # some editors and spreadsheets write a byte order mark
     except (FileNotFoundError, NotADirectoryError):
-        raise MissingData(f"{path}: no such file") from None
+        raise MissingData(f"{path}: the file does not exist") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
@@ -236,7 +236,7 @@ def check_there(path: Path | str, remedy: str) -> None:
         MissingData: If the file does not exist.
     """
     if not Path(path).is_file():
-        raise MissingData(f"{path}: no such file; {remedy}")
+        raise MissingData(f"{path}: the file does not exist; {remedy}")
 
 
 def below(folder: Path, name: object, what: str) -> Path:
@@ -252,7 +252,7 @@ def below(folder: Path, name: object, what: str) -> Path:
     """
     if isinstance(name, str) and name and not Path(name).is_absolute() and ".." not in Path(name).parts:
         return folder / name
-    raise BadInput(f"{f'{name!r}'[:80]}: expected {what}: no absolute path, no ..")
+    raise BadInput(f"{f'{name!r}'[:80]}: expected {what}: a relative path without ..")
 
 
 def check_fetched(path: Path | str) -> None:

@@ -28,7 +28,9 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
     (tmp_path / "config.json").write_text(json.dumps(config))
     plan, words = shipped_plan(**config), ("--workflow", str(WORKFLOW))
     keep = ("mine", "--study", "config.json", *words)
-    with pytest.raises(BadInput, match=r"results/compact/encoders/.*no such file; run the study to its end"):
+    with pytest.raises(
+        BadInput, match=r"results/compact/encoders/.*the file does not exist; run the study to the end"
+    ):
         run(keep_verb, *keep)
     write_scores(plan, plan.items, lambda cell, place: 60 + 5 * (cell.row.id == "p0.1") + place)
     clean = {"commit": "0123456789abcdef", "dirty": False}
@@ -40,7 +42,7 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
         record = {**read_json(evaluated), "provenance": clean}
         write_json(evaluated, record)
     write_json(evaluated, {**record, "provenance": {}})
-    with pytest.raises(BadInput, match=f"{evaluated}: no record of the code; delete it and run"):
+    with pytest.raises(BadInput, match=f"{evaluated}: the record of the code is missing; delete it and run"):
         run(keep_verb, *keep)
     write_json(evaluated, {**record, "provenance": {**clean, "dirty": True}})
     with pytest.raises(

@@ -136,8 +136,8 @@ def test_a_study_whose_runs_are_no_longer_planned_says_so_and_prints_no_command(
     page = written_again(monkeypatch, "causes")["causes"]
     assert [words[2] for words in printed({"": page}, COMMAND)] == ["causes/table1"]
     note = (
-        "Made by commit 71aeede183e7; this version would run something else: 5 of the 6 encoders shown here are among"
-        " its 6."
+        "Created by commit 71aeede183e7; this version would run other encoders: 5 of the 6 encoders shown here are"
+        " among the 6 planned encoders."
     )
     assert page.count(ANOTHER) == 1 and note in page
     assert note in Path("reports/studies/causes/report.md").read_text(encoding="utf-8")

@@ -82,7 +82,7 @@ def test_a_committed_cell_has_its_committed_values(kept, capsys):
     file.write_text(file.read_text().replace("infonce-", "older-"))
     assert main(words) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert re.search(r"run older-\S+, .* made by an earlier version; this version would run infonce", told)
+    assert re.search(r"run older-\S+, .* from an earlier version; this version would run infonce", told)
 
 
 def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, caplog):

@@ -38,17 +38,18 @@ def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_
     told = " ".join(capsys.readouterr().out.split())
     assert told.startswith("ok: 1 paper, 1 item, 0 cells, 0 runs, 0 claims")
     assert (
-        "mine/table1 has no encoder at compact, micro, minilm, paper, short" in told
+        "mine/table1 does not have an encoder at compact, micro, minilm, paper, short" in told
         and "use it at scale own" in told
     )
     assert main(["plan", "simcse/table3", "--scale", "compact"]) == 0
     assert main(["run", "-n", "mine/table1", "--scale", "compact"]) == 2
-    assert 'have no "mine"; use it at scale own' in capsys.readouterr().err
+    assert 'do not contain "mine"; use it at scale own' in capsys.readouterr().err
     assert main(["plan", "mine/table1", "--scale", "own", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["hours"] > 0
     (workspace / "given/models/mine").rename(workspace / "given/models/ours")
-    absent = f"encoder {workspace}/given/models/mine: no such folder; put it there, or correct backbones.mine.folder"
+    folder = f"{workspace}/given/models/mine"
+    absent = f"encoder folder {folder} does not exist; put it there, or correct backbones.mine.folder"
     assert main(["run", "-n", "mine", "--scale", "own"]) == 2 and absent in capsys.readouterr().err
     (workspace / "scales" / "own.yaml").write_text(yaml.safe_dump({**own, "backbones": {}}))
     assert main(["plan", "mine/table1", "--scale", "own"]) == 2
-    assert 'have no "mine"; known: ' in capsys.readouterr().err
+    assert 'do not contain "mine"; known: ' in capsys.readouterr().err

@@ -106,8 +106,8 @@ def test_the_wheel_is_whole(tmp_path):
     loss.unlink()
     (told,) = replicse("run", code=2).splitlines()
     assert told == (
-        'replicse run: plug-in "plugins/far_apart.py": no such file or folder; put it back, or remove it from plugins'
-        " in config.yaml and from the papers that use it"
+        'replicse run: plug-in "plugins/far_apart.py": the file or folder does not exist; put it back, or remove it'
+        " from plugins in config.yaml and from the papers that use it"
     )
 
 

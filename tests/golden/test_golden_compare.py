@@ -50,5 +50,5 @@ def test_folders_without_a_common_cell_are_refused_in_one_sentence(tmp_path, cap
     a, b = tmp_path / "a", tmp_path / "b"
     assert main(["compare", str(a), str(b)]) == 2
     error = capsys.readouterr().err
-    assert f"{a} and {b} have no cell with the same runs; use two results folders" in error
+    assert f"{a} and {b} do not share a cell with the same runs; use two results folders" in error
     assert error.count("\n") == 1

@@ -21,7 +21,7 @@ def test_what_is_written_is_read_back(tmp_path):
 
 @pytest.mark.parametrize("read", [read_json, read_rows])
 def test_what_cannot_be_read_is_named(tmp_path, read):
-    with pytest.raises(MissingData, match=r"gone: no such file"):
+    with pytest.raises(MissingData, match=r"gone: the file does not exist"):
         read(tmp_path / "gone")
     with pytest.raises(BadInput, match=r"cannot be read \(Is a directory\)"):
         read(tmp_path)
@@ -62,7 +62,7 @@ def test_a_file_has_the_permissions_that_the_umask_leaves(tmp_path):
     assert (tmp_path / "a.json").stat().st_mode & 0o777 == 0o600
 
 
-NO_JSON = r"cut: not JSON \(.*fix it, or create it again"
+NO_JSON = r"cut: cannot parse JSON \(.*fix it, or create it again"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ NO_JSON = r"cut: not JSON \(.*fix it, or create it again"
         (read_rows, 'a,b\n1,2\n3,"4', "cut:2: not CSV"),
         (read_rows, "a,b\n1,2\n3\n", "cut:3: expected 2 cells"),
         (read_rows, "a\n1,2\n", "cut:2: expected 1 cells"),
-        (read_rows, "", "cut: no header"),
+        (read_rows, "", "cut: the header is missing"),
     ],
 )
 def test_broken_files_are_named(tmp_path, read, text, problem):

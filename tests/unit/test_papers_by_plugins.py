@@ -132,7 +132,9 @@ def test_a_frozen_model_in_an_augmentation_is_a_folder_that_its_store_waits_for(
 def test_without_its_plugin_a_family_is_refused():
     config = write_workspace(Path(), "dan")
     shutil.rmtree("papers/dan/dan")
-    with pytest.raises(MissingData, match='plug-in "papers/dan/dan": no such file or folder; put it back'):
+    with pytest.raises(
+        MissingData, match='plug-in "papers/dan/dan": the file or folder does not exist; put it back'
+    ):
         compile_study(config, ROOT / "workflow")
     Path("config.yaml").unlink()
     recipes = Path("papers/dan/recipes.yaml")
@@ -159,6 +161,6 @@ def test_an_optimiser_with_a_closure_is_refused_in_fp16_before_anything_runs():
     config = write_workspace(Path(), "angle")
     compile_study({**config, "precision": "bf16"}, ROOT / "workflow")
     with pytest.raises(
-        BadInput, match="precision fp32 or bf16 for optimiser sam: its step computes gradients"
+        BadInput, match="precision fp32 or bf16 for optimiser sam: the step computes gradients"
     ):
         compile_study({**config, "precision": "fp16"}, ROOT / "workflow")

@@ -222,7 +222,7 @@ def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp
     second = micro.trainer_of(job, tmp_path)
     assert torch.equal(second.sources[0].objective.terms[1].dense.weight, term.dense.weight.to(torch.float32))
     (tmp_path / "kept" / "terms.safetensors").unlink()
-    with pytest.raises(BadInput, match="no weights for the terms of the run"):
+    with pytest.raises(BadInput, match="weights for the terms of the run are missing"):
         micro.trainer_of(job, tmp_path)
 
 
@@ -314,7 +314,7 @@ def test_prefixes_of_another_architecture_are_trained_alone(tmp_path):
     second, _ = made(tmp_path, {**recipe, "freeze": every["further"]["freeze"]}, init=init)
     assert trained_names(second) == {"network.prefix.weight"}
     assert torch.allclose(second.model.backbone.model.prefix.weight, prefix, rtol=0, atol=1e-6)
-    with pytest.raises(BadInput, match='has no key "prefix_lengh"; did you mean "prefix_length"'):
+    with pytest.raises(BadInput, match='does not have a key "prefix_lengh"; did you mean "prefix_length"'):
         made(tmp_path, recipe, init={**start, "config": {"prefix_lengh": 4}})
     for freeze, told in (
         ({"but": ["bias"]}, "freeze: {encoder: true}"),

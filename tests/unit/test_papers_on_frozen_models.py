@@ -204,11 +204,11 @@ def edit_recipes(key, change):
     [
         ({"use": "second-generation"}, "the run depends on itself through the frozen model"),
         ({"use": "stuednt"}, 'recipe "teacher/stuednt" is unknown; did you mean "teacher/student"'),
-        ({"backbone": "bert-bsae"}, 'have no "bert-bsae"; did you mean "bert-base"'),
-        ({"released": "sup-simcse"}, 'released of .* have no "sup-simcse"'),
+        ({"backbone": "bert-bsae"}, 'do not contain "bert-bsae"; did you mean "bert-base"'),
+        ({"released": "sup-simcse"}, 'released of .* do not contain "sup-simcse"'),
         ("bert-base", r"expected {backbone: NAME}, {released: NAME} or {use: RECIPE}"),
         ("results/x/best", 'names the folder "results/x/best"'),
-        ({"backbone": "bert-base", "checkpoint": "last"}, "checkpoint only with use"),
+        ({"backbone": "bert-base", "checkpoint": "last"}, "checkpoint only if use is set"),
         ({"backbone": "bert-base", "pooling": "meen"}, "meen"),
     ],
 )
@@ -228,7 +228,7 @@ def test_a_teacher_whose_head_or_tokens_do_not_fit_is_refused(tmp_path):
         micro.trainer_of(micro.job(tmp_path, objective=[term]), tmp_path)
 
     begin()
-    with pytest.raises(BadInput, match="no head for pooling cls-head is stored; use cls"):
+    with pytest.raises(BadInput, match="a head for pooling cls-head is not stored; use cls"):
         begin(pooling="cls-head")
     tokens = load_tokenizer(tmp_path / "plain" / "tokenizer.json", None)
     tokens.add_tokens(["another"])

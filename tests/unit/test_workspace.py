@@ -49,7 +49,7 @@ def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspa
     assert main(["why", "mine/table1/unsup/avg"]) == 0
     assert "76.25" in capsys.readouterr().out
     assert main(["adjudicate", "mine/table1"]) == 0
-    assert capsys.readouterr().out == "no variant of mine/table1 is in papers/mine/protocols.yaml\n"
+    assert capsys.readouterr().out == "cannot find a variant of mine/table1 in papers/mine/protocols.yaml\n"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspa
     [
         (
             lambda folder: (folder / "paper.yaml").rename(folder / "a.yml"),
-            "is there, but no paper.yaml; write one",
+            "exists, but paper.yaml does not; write paper.yaml",
         ),
         (
             lambda folder: (folder / "deviations.md").write_text("## general\n\nA.\n\n## tabel1\n\nB.\n"),
@@ -124,7 +124,7 @@ def test_without_a_name_the_papers_of_the_folder_are_meant(workspace, capsys, mo
     words = []
     monkeypatch.setattr("replicse.cli.run.exit_code", lambda line, *_: words.append(line) or 0)
     assert main(["run", "-n"]) == main(["run", "-n", "all"]) == main(["run", "-n", "mine/table1"]) == 0
-    assert "only papers of this folder: mine; replicse run all" in capsys.readouterr().err
+    assert "only papers of this folder: mine; use replicse run all" in capsys.readouterr().err
     assert 'papers={"mine": "all"}' in words[0] and words[1][-1] == "all" and "--config" not in words[1]
     assert 'papers={"mine": "all"}' in words[2], (
         "the record of a named run is about the papers of the folder too"
@@ -136,9 +136,9 @@ def test_a_key_of_the_command_line_may_have_dots_and_an_absent_root_is_told(work
     monkeypatch.setattr("replicse.cli.run.exit_code", lambda line, *_: words.append(line) or 0)
     more = ["simcse/table3", "--config", "data.source=local", "--config", "data.root=gone"]
     assert main(["plan", *more]) == 0
-    assert "data root gone: no such folder" in capsys.readouterr().out
+    assert "data root gone does not exist" in capsys.readouterr().out
     assert main(["run", "-n", *more]) == 0 and "data={source: local, root: gone}" in words[0]
-    assert "data root gone: no such folder" in capsys.readouterr().err
+    assert "data root gone does not exist" in capsys.readouterr().err
 
 
 def test_an_extension_that_cannot_be_begun(workspace, capsys):

@@ -29,7 +29,8 @@ class Proposer:
         self.backbone = open_backbone(Path(folder)).eval()
         if not self.backbone.predicts_tokens:
             raise BadInput(
-                f"{folder}: the encoder has no masked-LM head, which this augmentation needs; use another encoder"
+                f"{folder}: the encoder does not have the masked-LM head that this augmentation requires; use another"
+                " encoder"
             )
         self.max_length = self.backbone.max_length
         self.tokenizer = load_tokenizer(Path(folder) / TOKENIZER, self.max_length)

@@ -29,13 +29,13 @@ GROUPS = {
         "plan": "list items, runs and hours",
         "run": "run items or the whole study",
         "status": "show progress and failed jobs",
-        "show": "print the table of one item",
-        "why": "explain one cell",
+        "show": "print the table of an item",
+        "why": "explain a cell",
         "doctor": "check this machine for a study",
     },
     "analyse": {
         "claims": "test the papers' claims on their numbers and on ours",
-        "audit": "check published numbers against each other; nothing is run",
+        "audit": "check published numbers against each other; runs are not needed",
         "adjudicate": "find the difference in protocol that explains a gap",
         "diagnose": "find out why your number differs from a published number",
         "evaluate": "evaluate any encoder folder or hub id on suites",
@@ -45,7 +45,7 @@ GROUPS = {
         "report": "write the report of a study, complete or not",
         "keep": "copy a finished study to reports/studies, or export it",
         "init": "create a workspace, a paper or a plug-in",
-        "fetch": "download data and models of items, or pin their commits",
+        "fetch": "download datasets and models of items, or pin the commits",
         "benchmark": "measure this machine, so that plan can estimate hours",
         "validate": "check config, papers and scales",
     },
@@ -59,7 +59,7 @@ EXAMPLES = {
     "doctor": " --scale paper",
 }
 # Verbs for the workflow, not listed in the help.
-INTERNAL = {"job": "run one job of the workflow"}
+INTERNAL = {"job": "run a job of the workflow"}
 VERBS = {verb: about for group in GROUPS.values() for verb, about in group.items()}
 ABOUT = "Re-run sentence-embedding papers and compare the numbers with the papers'."
 USAGE = "options: replicse VERB --help; docs: replicse help; 0 ok, 1 failed, 2 bad input"
@@ -103,7 +103,7 @@ def without_verb(words: Sequence[str]) -> int:
 
         print(f"replicse {__version__}")
     else:
-        print_error(f'replicse: no verb "{words[0]}"{nearest(words[0], VERBS)}')
+        print_error(f'replicse: unknown verb "{words[0]}"{nearest(words[0], VERBS)}')
         return 2
     return 0
 

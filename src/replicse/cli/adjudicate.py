@@ -72,8 +72,8 @@ def run(arguments: Namespace) -> None:
         print_json(document, share="1", n_seeds="count")
         return
     if not rows:
-        place = f"was run in {shown.folder}" if committed else f"is in {protocol_files(named, plan)}"
-        print(f"no variant of {arguments.item or 'an item'} {place}")
+        place = f"that was run in {shown.folder}" if committed else f"in {protocol_files(named, plan)}"
+        print(f"cannot find a variant of {arguments.item or 'an item'} {place}")
         return
     from replicse.show.formats.terminal import page_text
     from replicse.show.pages.adjudication import adjudication_page, headline
@@ -170,7 +170,7 @@ def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
     variant = f"  {item.variants.get(first.protocol, first.protocol)}: {', '.join(filter(None, parts))}"
     if others:
         variant += f"; {several(len(others), 'other variant')}"
-    heading = f"{name}: {gap} ({first.reported or 'no number'} in {item.paper}, {against})"
+    heading = f"{name}: {gap} ({first.reported or 'not printed'} in {item.paper}, {against})"
     return [shortened(heading, room()), shortened(variant, room())]
 
 

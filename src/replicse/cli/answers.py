@@ -39,7 +39,7 @@ def json_mapping(text: str) -> dict[str, Any]:
 
 def add_all_argument(parser: ArgumentParser) -> None:
     """Add the option --all, which `on_a_screen` uses."""
-    parser.add_argument("--all", action="store_true", help="print everything, not only one screen")
+    parser.add_argument("--all", action="store_true", help="print the full output; default: at most a screen")
 
 
 def command(arguments: Namespace, *more: str, verb: str = "", without: Sequence[str] = ()) -> str:

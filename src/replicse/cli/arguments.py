@@ -36,8 +36,10 @@ def add_study_arguments(parser: ArgumentParser, example: str) -> None:
         help="YAML merged over config.yaml, or KEY=VALUE; repeatable",
     )  # fmt: skip
     add_study_argument(parser)
-    parser.add_argument("--scale", help="override the config's scale")
-    parser.add_argument("--seeds", type=int, metavar="N", help="use seeds 0 to N-1 instead of the config's")
+    parser.add_argument("--scale", help="scale to use; default: the scale of the config")
+    parser.add_argument(
+        "--seeds", type=int, metavar="N", help="use seeds 0 to N-1; default: the seeds of the config"
+    )
     add_workflow_argument(parser)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 

@@ -62,7 +62,7 @@ def audit_lines(findings: Sequence[Finding], arguments: Namespace) -> Iterator[s
         certain += certain_of_paper
         counts.append(f"{paper} {certain_of_paper} of {len(rows)}")
     head = [
-        f"{several(len(findings), 'finding')}, {certain} certain: no rounding explains them",
+        f"{several(len(findings), 'finding')}, {certain} certain: rounding cannot explain them",
         f"certain: {', '.join(counts)}",
     ]
     ordered = sorted(findings, key=lambda row: not row.is_certain)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from replicse.training.benchmark import Bench
 
 SHAPES = 3
-UNKNOWN = "no run of this study can be measured, because the sizes of the encoders are unknown"
+UNKNOWN = "the runs of this study cannot be measured, because the sizes of the encoders are unknown"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_study_arguments(parser, "replicse benchmark --scale micro")
     add_items_argument(parser)
     parser.add_argument("--device", help="cpu, cuda or cuda:1; default: the first GPU, else the CPU")
-    parser.add_argument("--steps", type=int, metavar="N", default=50, help="steps of each shape (default 50)")
+    parser.add_argument("--steps", type=int, metavar="N", default=50, help="steps of each shape; default: 50")
 
 
 def run(arguments: Namespace) -> int:

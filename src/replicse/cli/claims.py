@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> None:
     claims = study_claims(plan.names, plan.studied)
     if (name := arguments.name) is not None:
         known = [*plan.studied, *(claim.name for claim in claims)]
-        check_known(name, known, f'no paper or claim "{name}" in this study')
+        check_known(name, known, f'the study does not contain a paper or claim "{name}"')
         claims = [claim for claim in claims if name in (claim.paper, claim.name)]
     shown.announce(arguments.json)
     read = cells_read(claims, plan.names)
@@ -98,8 +98,8 @@ def cell_numbers(results: Iterable[ItemResult], whose: str = "ours") -> dict[str
     numbers: dict[str, str] = {}
     for result in results:
         for name, cell in result.described.items():
-            printed = cell.reported.value if cell.reported else "no printed number"
-            number = "no number" if cell.reproduced is None else f"{cell.reproduced:.2f}"
+            printed = cell.reported.value if cell.reported else "not printed"
+            number = "missing" if cell.reproduced is None else f"{cell.reproduced:.2f}"
             text = f"{printed}, {whose} {number}"
             numbers[str(name)] = text
             numbers.setdefault(name.short, text)

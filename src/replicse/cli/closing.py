@@ -69,7 +69,7 @@ def own_row_lines(result: ItemResult) -> Iterator[str]:
             continue
         ours = _cell(result, row.id, head)
         if ours is None or ours.reproduced is None:
-            yield f"{row.label}: no number yet; replicse show {result.item}"
+            yield f"{row.label}: not computed yet; replicse show {result.item}"
             continue
         value = f"{row.label}: {head.label} {ours.reproduced:.2f}"
         nearest = None if result.is_embedded else nearest_row(result, head, ours.reproduced)

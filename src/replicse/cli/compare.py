@@ -77,7 +77,7 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
         yield "different versions of the package: some differences may come from the code, not the machine"
     counts = ", ".join(f"{count} {state}" for state, count in comparison.counts.items() if count)
     yield f"{several(len(comparison.cells), 'cell')} in both: {counts}"
-    yield "spread: standard deviation over seeds within A and B; *: a published one"
+    yield "spread: standard deviation over seeds within A and B; *: published"
     if comparison.only_a or comparison.only_b or comparison.other_runs:
         yield (
             f"{comparison.only_a} only in A, {comparison.only_b} only in B,"
@@ -144,7 +144,7 @@ def score_rows(scores: Mapping[str, ComparedScore]) -> Iterator[list[str]]:
     Args:
         scores: a dict from metric path to the compared score.
     """
-    order: dict[str, int] = {"beyond numerics": 0, "within numerics": 1, "equal": 1, "other data": 2}
+    order: dict[str, int] = {"beyond numerics": 0, "within numerics": 1, "equal": 1, "another dataset": 2}
     rows: list[list[Sequence[str] | str]] = [[("score", "A", "B", "B - A", "difference")]]
     for name, score in sorted(scores.items(), key=lambda each: order[each[1].standing]):
         difference = "" if score.difference is None else f"{score.difference:+.2f}"
@@ -162,14 +162,14 @@ def difference_lines(found: Differences) -> Iterator[str]:
     """Yield the number of different scores, and different inputs."""
     yield f"A is {found.a}, B is {found.b}"
     standings = [score.standing for name, score in found.scores.items() if name not in AVERAGED]
-    other = standings.count("other data")
+    other = standings.count("another dataset")
     if len(standings) > other:
         yield (
             f"{standings.count('beyond numerics')} of {len(standings) - other} scores differ by more than"
             f" {NUMERICS:.2f}, the difference that half precision or another batch size can cause."
         )
     if other:
-        yield f"{several(other, 'score')} computed on different data in A and B, so not compared:"
+        yield f"{several(other, 'score')} computed on different datasets in A and B, so not compared:"
     facts = {}
     for name, pairs in found.data.items():
         for fact, pair in pairs.items():

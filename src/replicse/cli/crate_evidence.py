@@ -137,8 +137,8 @@ def validate_crate(crate: Path) -> dict[str, int]:
         folder = unpack_crate(crate, Path(scratch))
         if not (folder / EVIDENCE).is_file():
             raise BadInput(
-                f"{crate}: contains no evaluations; write it in the folder where the study was run, with replicse keep"
-                f" {folder.name} --crate {crate.name}"
+                f"{crate}: does not contain evaluations; write the crate in the folder where the study was run, with"
+                f" replicse keep {folder.name} --crate {crate.name}"
             )
         try:
             counts = check_numbers(results_in(folder), folder)
@@ -173,7 +173,7 @@ def check_numbers(items: Sequence[ItemResult], folder: Path) -> dict[str, int]:
         measured = part_at(suites.get(encoder, {}), path)
         if not isinstance(measured, int | float) or abs(measured - value) > ROUNDING:
             raise BadInput(
-                f"{place}: {path} of {encoder} is {value}, but its evaluation has {measured}; keep the study again"
+                f"{place}: {path} of {encoder} is {value}, but the evaluation has {measured}; keep the study again"
             )
         counts["values"] += 1
     return counts

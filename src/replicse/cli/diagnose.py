@@ -79,15 +79,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("words", nargs="*", help="your number x 100; two results; a folder for --check")
     parser.add_argument("--item", default="", help="the cell to compare with: paper/item/row/column")
-    parser.add_argument("--printed", help="the printed number, if no paper here contains it")
+    parser.add_argument("--printed", help="the printed number, if the papers here do not contain it")
     parser.add_argument(
-        "--metric", default="", help="with --printed: the metric, such as sts/avg or mteb/SciFact"
+        "--metric", default="", help="metric, if --printed is given: sts/avg, mteb/SciFact, ..."
     )
     parser.add_argument("--results", type=Path, help="results with your number, as in compare")
     parser.add_argument("--encoder", help="your encoder, to evaluate it under common variants")
     parser.add_argument("--check", help="a cause: evaluate the folder only under its variants")
-    parser.add_argument("--data", type=Path, help="with an encoder: the data root; default: REPLICSE_DATA")
-    parser.add_argument("--threads", type=int, default=0, help="with an encoder: CPU threads (default: all)")
+    parser.add_argument("--data", type=Path, help="data root, if an encoder is given; default: REPLICSE_DATA")
+    parser.add_argument(
+        "--threads", type=int, default=0, help="CPU threads, if an encoder is given; default: all"
+    )
     said = parser.add_argument_group("facts about your run")
     for name, (kind, words) in FACTS.items():
         shown = name.upper().replace("-", "_")
@@ -117,7 +119,7 @@ def run(arguments: Namespace) -> None:
     if arguments.pooler:
         arguments.pooling = pooling_of(arguments.pooler, arguments.workflow)
     if len(arguments.words) > 2:
-        raise BadInput(f"{len(arguments.words)} arguments; give one number, two results files or one folder")
+        raise BadInput(f"{len(arguments.words)} arguments; give one number, two results files or a folder")
     if arguments.check:
         arguments.encoder = arguments.encoder or next(iter(arguments.words), None)
         show_variants(arguments, checks_of(arguments))
@@ -243,7 +245,7 @@ def test_sets(arguments: Namespace) -> Path:
     if not arguments.encoder:
         raise BadInput("--check needs an encoder; add the folder")
     if not place:
-        raise BadInput("an encoder is evaluated on test sets; add --data DIR, or set REPLICSE_DATA")
+        raise BadInput("an encoder is evaluated on datasets; add --data DIR, or set REPLICSE_DATA")
     root = data_folder(Path(place))
     for task in STS_TASKS:
         load_sts(root, task)
@@ -325,7 +327,7 @@ def number_of(arguments: Namespace, published: PublishedCell) -> float | None:
     score = results.score(published.metric_path)
     if score is None:
         path = published.metric_path
-        problem = f"no score of {path or 'the cell'}"
+        problem = f"the score of {path or 'the cell'} is missing"
         missing = [part for part in AVERAGED.get(path, ()) if results.score(part) is None]
         if missing:
             problem = f"{path} needs {some(missing)}"
@@ -360,9 +362,11 @@ def cell_of(arguments: Namespace) -> PublishedCell:
     path = arguments.metric
     use_all_plugins()
     if path and not is_metric(path):
-        raise BadInput(f'--metric is "{path}", which no suite computes{nearest(path, known_paths())}')
+        raise BadInput(f'--metric is "{path}", not a metric of a suite{nearest(path, known_paths())}')
     if (arguments.words or arguments.results) and arguments.printed is None:
-        raise BadInput("nothing to compare with; add --item paper/item/row/column, or --printed NUMBER")
+        raise BadInput(
+            "the number to compare with is missing; add --item paper/item/row/column, or --printed NUMBER"
+        )
     reported = Reported(value=arguments.printed, source="you") if arguments.printed else None
     if arguments.printed is not None and parse_number(arguments.printed) is None:
         raise BadInput(f'--printed is "{arguments.printed}", not a number; write it like 12.34')

@@ -13,7 +13,7 @@ from replicse.registry.suites import AS_READ, VARIANTS, range_of
 GIVES = 0.02
 SHOWN_EFFECTS = 2  # maximum number of measurements by others to show for a fact, by default
 ORDERED = "What to try, cheapest first:"
-UNORDERED = "No setting that you gave differs from the paper. What to try, cheapest first:"
+UNORDERED = "Your settings do not differ from the paper. What to try, cheapest first:"
 # The suites for which there are evaluation variants.
 SIMILARITY = ("sts",)
 
@@ -34,7 +34,7 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
     elif published.reported or published.name:
         yield f"Printed: {printed} ({published.words})."
     else:
-        yield "No number and no cell are given; these are the known causes."
+        yield "No number or cell is given; these are the known causes."
     if number is None:
         return
     such = "runs" if published.averaged == 1 else f"means of {published.averaged}"
@@ -121,7 +121,7 @@ def _below(heading: str, parts: Sequence[Sequence[str]]) -> Iterator[Sequence[st
 def _fact_lines(found: Diagnosis, fact: Fact, details: bool) -> Iterator[str]:
     """Yield a fact with related causes, then measured and reported effects."""
     in_paper = "" if fact.papers is None else f" (paper: {fact.papers})"
-    causes = ", ".join(cause.id for cause in fact.causes) or "no known cause"
+    causes = ", ".join(cause.id for cause in fact.causes) or "cause unknown"
     yield f"- {option_text(fact)}{in_paper}: {causes}"
     effects = found.recorded_of(fact)
     for effect in effects if details else effects[:SHOWN_EFFECTS]:

@@ -158,12 +158,12 @@ def _gpu(plan: Study) -> Check:
     required = plan.scale.needs.gpu == "required"
     remedy = "this scale needs a GPU" if required else ""
     if torch.version.cuda or torch.version.hip:
-        found = "torch finds no GPU, although it is a CUDA build"
+        found = "torch cannot find a GPU, although it is a CUDA build"
         remedy = (
             f"check the driver: nvidia-smi should list a GPU and support CUDA {torch.version.cuda} or newer"
         )
     else:
-        found = "torch finds no GPU (CPU build)"
+        found = "torch cannot find a GPU (CPU build)"
         if shutil.which("nvidia-smi"):
             remedy = f"install the GPU build: {gpu_build()}"
     return Check("GPU", "missing" if required else "note", found, remedy)
@@ -211,7 +211,9 @@ def _hub(plan: Study) -> Check:
         except OSError as error:
             reason = str(error.strerror or error)
     needed = plan.source == "hub" or any("hub" in source for source in plan.backbones.values())
-    remedy = "this study uses encoders or data of the hub: set HTTPS_PROXY, or copy a filled cache" * needed
+    remedy = (
+        "this study uses encoders or datasets of the hub: set HTTPS_PROXY, or copy a filled cache" * needed
+    )
     return Check("hub", "missing" if needed else "note", f"{HUB} cannot be reached ({reason})", remedy)
 
 

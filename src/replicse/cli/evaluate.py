@@ -58,7 +58,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="a name, or JSON; default: as in the encoder's modules.json, else cls",
     )
     parser.add_argument(
-        "--engine", choices=ENGINES, default="auto", help=f"{', '.join(ENGINES)}; auto: packed if possible"
+        "--engine",
+        choices=ENGINES,
+        default="auto",
+        help=f"{', '.join(ENGINES)}; default: auto, packed if possible",
     )
     parser.add_argument(
         "--max-length",
@@ -75,7 +78,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar=("FILE", "KEY=HEADING"),
         help="your dataset: first, second, score, range=0,5, optionally subset; or text, label, optionally split",
     )
-    parser.add_argument("--options", type=json_mapping, default={}, help="JSON object: options by suite")
+    parser.add_argument(
+        "--options", type=json_mapping, default={}, help="JSON object with options by suite; default: {}"
+    )
     parser.add_argument(
         "--data",
         type=Path,
@@ -88,7 +93,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         required=True,
         help="the JSON file of scores; cosines of pairs are written to .pairs.json",
     )
-    parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads; default: all")
     parser.add_argument("--device", help="cpu or cuda; default: the first GPU, else the CPU")
     parser.add_argument(
         "--plugin", action="append", default=[], help="a plug-in; default: as in config.yaml; repeatable"
@@ -104,7 +109,7 @@ def run(arguments: Namespace) -> None:
     from replicse.evaluation.suites import suite
 
     if not arguments.encoder:
-        raise BadInput("--encoder is empty; name an encoder folder or a hub id")
+        raise BadInput("--encoder is empty; use an encoder folder or a hub id")
     use_plugins(arguments.plugin)
     if set(arguments.suite) - current().suites.keys():
         use_all_plugins(arguments.plugin)
@@ -112,11 +117,13 @@ def run(arguments: Namespace) -> None:
     if sets := parse_sets(arguments.set):
         suites, options = (*suites, "sets"), {**options, "sets": {"sets": sets}}
     if not suites:
-        raise BadInput("no --suite and no --set is given; add at least one")
+        raise BadInput("the datasets to evaluate on are not specified; use --suite, --set or both")
     for name in (*suites, *options):
         suite(name, options.get(name))
     if arguments.suite and not arguments.data.exists():
-        raise MissingData(f"--data {arguments.data}: no such folder; name one, or set REPLICSE_DATA")
+        raise MissingData(
+            f"--data {arguments.data}: the folder does not exist; use another folder, or set REPLICSE_DATA"
+        )
     data = check_sizes(arguments.data, {name: options.get(name, {}) for name in suites})
     given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
     job = EvaluationJob(**given, suite=suites, options=options)
@@ -164,8 +171,8 @@ def check_sizes(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> dict[str
     if not recorded and suites.keys() <= READ.keys():
         senteval_root(root)
         raise MissingData(
-            f"--data {root}: no evaluation set of {', '.join(suites)}; download SentEval's data again, or name"
-            " another folder"
+            f"--data {root}: cannot find evaluation datasets of {', '.join(suites)}; download SentEval's data again, or"
+            " use another folder"
         )
     digests: dict[str, list[str]] = {}
     for suite, pattern in patterns:
@@ -233,7 +240,7 @@ def print_failures(outcome: Mapping[str, Any], out: Path) -> None:
         if not reason.startswith(LACKS_PART):
             print(f"{path}: {' '.join(reason.split())}", file=sys.stderr)
     if next(_numbers(outcome["suites"]), None) is None:
-        raise Failed(f"no score could be computed; {out} contains the reason for each missing score")
+        raise Failed(f"all scores are missing; {out} contains the reason for each score")
 
 
 def parse_sets(values: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
@@ -264,7 +271,7 @@ def parse_sets(values: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
             keys["range"] = [low, high]
         name = name_set(path.stem)
         if name in sets:
-            raise BadInput(f'{location}: another file also gives the name "{name}"; rename one of the files')
+            raise BadInput(f'{location}: another file also gives the name "{name}"; rename this file')
         sets[name] = EvaluationSet.of({"file": file, **keys}, location)
     return sets
 

@@ -33,11 +33,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_items_argument(parser)
     add_all_argument(parser)
-    parser.add_argument("--dry-run", action="store_true", help="list the files, and download nothing")
+    parser.add_argument("--dry-run", action="store_true", help="list the files without downloading them")
     parser.add_argument(
         "--pin",
         action="store_true",
-        help="add missing commits to hub.lock.yaml; download nothing",
+        help="add missing commits to hub.lock.yaml without downloading files",
     )
 
 
@@ -113,7 +113,9 @@ def _suite_action(suite: str, options: SuiteOptions) -> Way:
 def _artefact(name: str, workflow: Path, folder: Path) -> None:
     commit = load_lock(workflow).revision(SIMCSE_DATA)
     if commit is None:
-        raise MissingData(f"{workflow / LOCK}: no commit of {SIMCSE_DATA}; run replicse fetch --pin")
+        raise MissingData(
+            f"{workflow / LOCK}: the commit of {SIMCSE_DATA} is missing; run replicse fetch --pin"
+        )
     cached_artefact(name, commit, folder / name)
 
 

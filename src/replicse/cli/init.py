@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         default=".",
         metavar="FOLDER or KIND",
-        help=f"folder of a workspace, default: this folder; or one of {kinds}",
+        help=f"the folder of a workspace, or a KIND ({kinds}); default: this folder",
     )
     parser.add_argument(
         "name", nargs="?", help="name of a KIND: lower-case letters and digits; in plug-ins also hyphens"
@@ -62,7 +62,7 @@ def run(arguments: Namespace) -> None:
     if name is None:
         if kind in ("paper", *EXTENSIONS):
             raise BadInput(
-                f"the {kind} has no name; write replicse init {kind} NAME, or ./{kind} for a folder"
+                f"the name of the {kind} is missing; use replicse init {kind} NAME, or ./{kind} for a folder"
             )
         print(*write_skeleton("workspace", Path(kind)), sep="\n")
         print("next: replicse init paper KEY, or replicse plan to list items")

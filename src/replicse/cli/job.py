@@ -29,11 +29,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "specification", type=Path, help="the specification of the job, written by the workflow"
     )
-    parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all; train: 1)")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads; default: all, or 1 for train")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
-    parser.add_argument("--processes", type=int, default=1, help="train: processes that share each batch")
     parser.add_argument(
-        "--chunk", type=int, default=0, help="train: number of rows to encode together (0: all)"
+        "--processes", type=int, default=1, help="train: processes that share each batch; default: 1"
+    )
+    parser.add_argument(
+        "--chunk", type=int, default=0, help="train: number of rows to encode together; default: 0 (all)"
     )
     parser.add_argument("--join", type=int, default=0, help="train: port of the first process of the run")
 
@@ -91,7 +93,7 @@ def read_specification(file: Path) -> dict[str, Any]:
     """
     document = read_json(file)
     if not isinstance(document, Mapping):
-        raise BadInput(f"{file}: not the specification of a job; name a file below results/SCALE/jobs")
+        raise BadInput(f"{file}: not the specification of a job; use a file below results/SCALE/jobs")
     for key, kind in KEYS.items():
         if not isinstance(document.get(key), kind):
             raise BadInput(f'{file}: "{key}" is missing or wrong; run the study again to rewrite the file')

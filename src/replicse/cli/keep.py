@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--weights",
         type=Path,
         metavar="FOLDER",
-        help="with --crate: copy the selected weights of each run to FOLDER/RUN",
+        help="copy the selected weights of each run to FOLDER/RUN, if --crate is given",
     )
     add_record_arguments(parser)
 
@@ -80,7 +80,7 @@ def run(arguments: Namespace) -> None:
         )
     for item in plan.items.values():
         for file in plan.evaluation_files(item):
-            check_there(file, "run the study to its end, then keep it")
+            check_there(file, "run the study to the end, then keep it")
     refuse_outdated(plan)
     results = results_of(plan.items, Measurements(plan))
     runs, evaluations = records_of(results, Path(plan.paths.results))
@@ -142,13 +142,16 @@ def keep_crate(name: str, workflow: Path, out: Path | None, weights: Path | None
     if out is None:
         raise BadInput("--weights needs --crate; add --crate FILE.zip")
     studies = committed()
-    check_known(name, studies, f'no committed study is named "{name}"')
+    check_known(name, studies, f'the committed study "{name}" does not exist')
     paths = studies[name]
     plan = load_or_compile(read_json(paths.config), workflow, paths.config)
     evidence = Evidence(plan, paths)
     results = evidence.results
     if not evidence.exists:
-        print(f"{results}: not the results of {name}, so the crate has no scores of pairs", file=sys.stderr)
+        print(
+            f"{results}: not the results of {name}, so the crate does not contain scores of pairs",
+            file=sys.stderr,
+        )
         if weights:
             raise BadInput(
                 f"--weights: {results} are not the results of {name}; run the study in this folder"
@@ -185,7 +188,7 @@ def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> Non
 
 def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
     if not record:
-        raise BadInput(f"{file}: no record of the code; {remedy}")
+        raise BadInput(f"{file}: the record of the code is missing; {remedy}")
     if record.get("dirty"):
         changes = f"computed with uncommitted changes to commit {record.get('commit', '')[:12]}"
         raise BadInput(f"{file}: {changes}; {remedy}")

@@ -68,7 +68,9 @@ def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
     wanted: dict[tuple[str, str], str] = {}
     for key, revision in named:
         if wanted.setdefault(key, revision) != revision:
-            raise BadInput(f"{key[1]} is used at revisions {wanted[key]} and {revision}; keep one of them")
+            raise BadInput(
+                f"{key[1]} is used at revisions {wanted[key]} and {revision}; use the same revision"
+            )
     return wanted
 
 
@@ -113,7 +115,9 @@ def commit_of(kind: str, name: str, revision: str) -> str:
         problem = f"the commit of {name} at {revision} cannot be resolved ({reason})"
         raise MissingData(f"{problem}; connect to the hub and run replicse fetch --pin again") from error
     if commit is None:
-        raise MissingData(f"{name} has no commit {revision}; use an existing commit, or null for the newest")
+        raise MissingData(
+            f"commit {revision} of {name} does not exist; use an existing commit, or null for the newest"
+        )
     return commit
 
 

@@ -55,7 +55,7 @@ def read_page(name: str) -> str:
         BadInput: if there is no such page; the message contains the nearest name.
     """
     pages = find_pages()
-    check_known(name, pages, f'no page is named "{name}"')
+    check_known(name, pages, f'unknown page "{name}"')
     return MARK.sub(lambda mark: GENERATED[mark[1]](), pages[name].read_text(encoding="utf-8"))
 
 

@@ -25,7 +25,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_items_argument(parser)
     add_all_argument(parser)
     parser.add_argument(
-        "--device", default="", help="estimate hours for this device; part of a name is enough"
+        "--device",
+        default="",
+        help="device to estimate hours for, or part of the name; default: the newest benchmark, else the scale's first",
     )
 
 
@@ -55,7 +57,7 @@ def plan_released(arguments: Namespace) -> None:
     arguments.items = []
     summary = summary_of(chosen_study(arguments), arguments.device)
     scale, released = summary.study.scale.name, summary.released
-    lines = [f"scale {scale}: no released encoder is evaluated; choose another scale with --scale"]
+    lines = [f"scale {scale}: released encoders are not evaluated; choose another scale with --scale"]
     if released.count:
         lines = [
             f"scale {scale}, only released encoders: {several(released.count, 'encoder')}, {released.text}",

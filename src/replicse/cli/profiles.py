@@ -48,7 +48,7 @@ def profile_named(name: str, workflow: Path) -> str:
     config_home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
     homes = (Path(), config_home / "snakemake", Path("/etc/xdg/snakemake"))
     if not any((home / name).exists() for home in homes):
-        raise BadInput(f'no profile "{name}" in {folder}{nearest(Path(name).name, profiles)}')
+        raise BadInput(f'profile "{name}" is not in {folder}{nearest(Path(name).name, profiles)}')
     return name
 
 
@@ -96,7 +96,7 @@ def refuse_unquotable_folder(executor: str) -> None:
     if found and executor != "local":
         names = " ".join(found)
         raise BadInput(
-            f"{folder}: the executor {executor} cannot quote {names}; use a folder without it in its path"
+            f"{folder}: the executor {executor} cannot quote {names}; use a folder without {names} in the path"
         )
 
 
@@ -121,5 +121,5 @@ def refuse_absent_gpus(profile: str | None, further: Sequence[str]) -> None:
     import torch
 
     if not torch.cuda.is_available():
-        remedy = "replicse doctor shows the reason; without --profile and gpu= jobs run on the CPU"
-        raise BadInput(f"{named[0]}: requests GPUs, but torch finds no GPU on this machine; {remedy}")
+        remedy = "replicse doctor shows the reason; if --profile and gpu= are omitted, jobs run on the CPU"
+        raise BadInput(f"{named[0]}: requests GPUs, but torch cannot find a GPU on this machine; {remedy}")

@@ -33,12 +33,12 @@ def add_record_arguments(parser: ArgumentParser) -> None:
     """Add the options --record, --who and --published."""
     group = parser.add_argument_group("a committed study as a source of the record")
     group.add_argument("--record", action="store_true", help="write record/NAME.yaml and record/NAME.csv")
-    group.add_argument("--who", default="", help="with --record: your laboratory or account")
+    group.add_argument("--who", default="", help="your laboratory or account, if --record is given")
     group.add_argument(
         "--published",
         default="",
         metavar="OWNER/REPOSITORY@COMMIT",
-        help="with --record: where reports/studies/NAME is public",
+        help="where reports/studies/NAME is public, if --record is given",
     )
 
 
@@ -53,7 +53,7 @@ def keep_record(arguments: Namespace) -> None:
             --published is missing.
     """
     studies = committed()
-    check_known(arguments.name, studies, f'no committed study is named "{arguments.name}"')
+    check_known(arguments.name, studies, f'the committed study "{arguments.name}" does not exist')
     origin = read_origin(arguments.who, arguments.published)
     paths = studies[arguments.name]
     facts = read_json(paths.record)
@@ -65,7 +65,7 @@ def keep_record(arguments: Namespace) -> None:
     readings = list(_readings(paths, arguments.name, papers))
     if not readings:
         raise BadInput(
-            f"{_cells_file(paths)}: contains no values; run the study to the end and keep it again"
+            f"{_cells_file(paths)}: does not contain values; run the study to the end and keep it again"
         )
     source = {**_describe(facts, origin), "settings": _settings(readings)}
     Source.of(source, f"{RECORD}/{arguments.name}.yaml")

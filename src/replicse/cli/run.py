@@ -70,12 +70,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--profile",
         help="a Snakemake profile: a name in workflow/profiles, or a folder",
     )
-    parser.add_argument("--cores", metavar="N", help="default: as in the profile, else all")
+    parser.add_argument("--cores", metavar="N", help="CPU cores; default: as in the profile, else all")
     parser.add_argument(
         "-n",
         "--dry-run",
         action="store_true",
-        help="list the jobs, with commands if ITEM is given; run nothing",
+        help="list the jobs without running them, with commands if ITEM is given",
     )
 
 
@@ -92,7 +92,7 @@ def run(arguments: Namespace) -> int:
         BadInput: if an argument is wrong, data is missing, or a folder cannot be written.
     """
     if name := arguments.study:
-        check_known(name, committed(), f'--study: no committed study is named "{name}"')
+        check_known(name, committed(), f'--study: the committed study "{name}" does not exist')
     if arguments.cores and not re.fullmatch(r"all|0*[1-9]\d*", arguments.cores):
         raise BadInput(f'--cores is {arguments.cores}; expected "all" or a number at least 1')
     config, file = chosen_config(arguments)
@@ -160,7 +160,7 @@ def from_hub(arguments: Namespace) -> str:
     The user may have misspelt the name of a folder. Empty if there are no hub ids.
     """
     names = ", ".join(row["hub"] for row in own_rows(arguments.row).values() if "hub" in row)
-    return f"no such folder, so used as a hub id: {names}" if names else ""
+    return f"not a folder, so used as a hub id: {names}" if names else ""
 
 
 def print_end(items: Sequence[Item | str], study: Study) -> None:
@@ -196,8 +196,8 @@ def own_settings(config: Mapping[str, Any], arguments: Namespace) -> dict[str, A
     if {item.partition("/")[0] for item in arguments.item} - own.get("papers", {}).keys():
         return {}
     if own and not arguments.item:
-        names = ", ".join(own["papers"])
-        print(f"only papers of this folder: {names}; replicse run all also runs others", file=sys.stderr)
+        names, remedy = ", ".join(own["papers"]), "use replicse run all if other papers should run too"
+        print(f"only papers of this folder: {names}; {remedy}", file=sys.stderr)
     return own
 
 
@@ -320,7 +320,7 @@ def items_named(
             of_paper = [by_name[_plain(word)]]
         if not of_paper:
             known = [item.id for item in study_items]
-            raise BadInput(f'no item "{word}" in this study{nearest(word, known)}')
+            raise BadInput(f'the study does not contain item "{word}"{nearest(word, known)}')
         for item in of_paper:
             matches[item.id] = item
     return list(matches.values())

@@ -74,7 +74,7 @@ def selected_study(arguments: Namespace, only: str = "") -> SelectedStudy:
     if not name:
         return ours
     shown = _kept(arguments, name, only)
-    what = f"{ours.folder} has no evaluation of {only or 'the study'}"
+    what = f"{ours.folder} does not contain evaluations of {only or 'the study'}"
     return replace(shown, notice=f"{what}; showing the committed study {name} ({shown.folder})")
 
 
@@ -99,7 +99,7 @@ def selected_items(arguments: Namespace, name: str) -> tuple[SelectedStudy, list
     items = [item.id for item in shown.plan.items.values() if item.paper == paper]
     if not items:
         known = [*shown.plan.studied, *shown.plan.items]
-        raise BadInput(f'no paper or item "{name}" in this study{nearest(name, known)}')
+        raise BadInput(f'the study does not contain a paper or item "{name}"{nearest(name, known)}')
     return shown, items
 
 
@@ -127,7 +127,8 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
             return SelectedStudy(Measurements(plan, JobStates(plan)))
         if plan.config != checked_config(asked(read_json(file), arguments), str(file)):
             raise BadInput(
-                f"--study {arguments.study}: a committed study has one config; remove --scale, --seeds and --config"
+                f"--study {arguments.study}: the config of a committed study cannot be changed; remove --scale, --seeds"
+                " and --config"
             )
         kept = replace(committed()[names[0]], scale=plan.scale.name)
         return SelectedStudy(Measurements(plan, paths=kept))
@@ -193,7 +194,9 @@ def record_measurements(arguments: Namespace, only: str = "") -> RecordMeasureme
         )
     measurements = load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
     if only and only not in measurements.study.items:
-        raise BadInput(f'the record has no measurement of "{only}"{nearest(only, measurements.study.items)}')
+        raise BadInput(
+            f'the record does not contain measurements of "{only}"{nearest(only, measurements.study.items)}'
+        )
     return measurements
 
 

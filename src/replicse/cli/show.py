@@ -18,7 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse show simcse/table3")
     parser.add_argument("item", help="paper/item; replicse plan lists items")
-    parser.add_argument("--columns", metavar="A,B", help="show only columns with these ids")
+    parser.add_argument("--columns", metavar="A,B", help="ids of columns to show; default: all that fit")
     add_all_argument(parser)
 
 
@@ -76,5 +76,5 @@ def columns_named(text: str | None, item: ItemResult) -> list[str]:
     known = [column.id for column in item.columns]
     for name in names:
         if name not in known:
-            raise BadInput(f'--columns: {item.item} has no column "{name}"{nearest(name, known)}')
+            raise BadInput(f'--columns: column "{name}" is not in {item.item}{nearest(name, known)}')
     return names

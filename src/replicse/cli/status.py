@@ -42,7 +42,7 @@ def run(arguments: Namespace) -> None:
     total = status["total"]
     head, parts, foot = [totals_text(status)], list[str](), list[str]()
     if not (begun or total["done"] or total["trained"]):
-        head.append(f"nothing has run yet; next: {command(arguments, verb='run')}")
+        head.append(f"not started yet; next: {command(arguments, verb='run')}")
     else:
         parts += job_lines(begun)
         for problem in status["broken"]:
@@ -177,7 +177,7 @@ def _others(row: Mapping[str, Any]) -> str:
         if row[state]:
             parts.append(f"{row[state]} {state}")
     if not row["tabulated"]:
-        parts.append("no table")
+        parts.append("table missing")
     return ", ".join(parts)
 
 

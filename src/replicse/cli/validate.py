@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "crate",
         type=Path,
         nargs="?",
-        help="a crate written by keep --crate: compute its scores again from its pairs",
+        help="a crate of keep --crate, to compute scores again from the pairs; default: validate the config",
     )
     add_all_argument(parser)
 
@@ -75,7 +75,7 @@ def run(arguments: Namespace) -> None:
     }
     notes = []
     for item, names in elsewhere.items():
-        notes.append([f"{item} has no encoder at {', '.join(names)}"])
+        notes.append([f"{item} does not have an encoder at {', '.join(names)}"])
     for remark in remarks(plan):
         notes.append([remark])
     lines = on_a_screen(arguments, [f"ok: {format_counts(counts)}"], notes, "remark")

@@ -70,7 +70,7 @@ def compile_study(
     papers = load_papers(workflow, config.plugins) if papers is None else papers
     lock = load_lock(workflow)
     scale = with_additions(chosen_scale(config, workflow, file), papers, config, file, load_scales(workflow))
-    scale = scale.pinned(lock)
+    scale = scale.pin_commits(lock)
     study = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     compiler = Compiler(study, lock)
     items = list(chosen_items(config, papers, file))
@@ -89,7 +89,9 @@ def compile_study(
         wanted.append(SIMCSE_DATA)
     study.unpinned.update(lock.unpinned(wanted))
     if not study.items and not (study.unplanned and as_far_as_possible):
-        none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
+        none = BadInput(
+            f'{file}: the study does not contain item "{only}"{nearest(only, [item.id for item in items])}'
+        )
         raise next(iter(study.unplanned.values()), none)
     study.depends.update(run_dependencies(study))
     return study.frozen()
@@ -134,7 +136,7 @@ class Compiler:
                 crossed.append(tuple(cell.jobs for cell in line_cells))
         if len(set(crossed)) < len(crossed):
             raise BadInput(
-                f"crossed lists row {row.id} of {item.id}, but {self.study.scale.file} does not pre-train its backbones"
+                f"crossed lists row {row.id} of {item.id}, but {self.study.scale.file} does not pre-train the backbones"
                 " for each seed; remove the row from crossed"
             )
         return cells

@@ -148,7 +148,7 @@ def passes(run: Run, sources: Sources) -> float | None:
     for source in run.sources:
         count = len(source.views)
         encoded = {view for term in source.objective for view in term.vector_views(count)}
-        around = sum(run.poolings(source)[view].added for view in encoded)
+        around = sum(run.poolings(source)[view].template_length for view in encoded)
         total += share * (len(encoded) + around / run.row_tokens)
         total += sum(term.passes(count) for term in source.objective)
         total += FROZEN * sum(len(term.momentum_views(count)) for term in source.objective)

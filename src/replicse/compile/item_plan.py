@@ -377,7 +377,9 @@ def _read_cell(item: Item, document: Mapping[str, Any], groups: Sequence[Any]) -
     cell_id = CellId(item.id, document["row"], document["column"], document["metric"])
     place = item.place_of(cell_id)
     if place is None:
-        raise BadInput(f"{cell_id}: the item in the specification has no such cell; run the study again")
+        raise BadInput(
+            f"{cell_id}: the item in the specification does not contain this cell; run the study again"
+        )
     row, column = place
     printed: dict[str, Reported | None] = {"reported": None, "subtracted": None}
     for name in printed:

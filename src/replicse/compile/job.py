@@ -118,10 +118,11 @@ class Job:
     def remedy(self) -> str:
         """Return the remedy for a failure of the job."""
         if self.tail and self.tail[-1].startswith("replicse "):
-            return f"do what its last line says, {AGAIN}"
+            return f"follow the last line of the log, {AGAIN}"
         if self.tail and "error" in self.tail[-1].lower():
-            return f"fix what its log names, {AGAIN}"
-        return f"no error in its log; probably killed: raise its memory or time limit, {AGAIN}"
+            return f"fix the error in the log, {AGAIN}"
+        killed = "the log does not contain an error, so the job was probably killed"
+        return f"{killed}: raise the memory or time limit, {AGAIN}"
 
 
 def _shorten(line: str) -> str:

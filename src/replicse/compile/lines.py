@@ -208,5 +208,5 @@ def _check_protocols(line: Line, protocols: Sequence[Protocol]) -> None:
         if len(recipes) > 1:
             raise BadInput(
                 f"{line.file}: {protocol.id} replaces {replaced[0]} in row {row.id} of {item.id}, whose columns train"
-                f" {', '.join(recipes)}; list its cells as {row.id}/COLUMN"
+                f" {', '.join(recipes)}; list the cells as {row.id}/COLUMN"
             )

@@ -18,7 +18,7 @@ from replicse.registry.registry import current
 from replicse.spec.layers import mappings, named_files, workspace_files
 
 # The second remedy for a missing table.
-NAMED = "or correct its name in config.yaml, corpora.yaml or sets.yaml"
+NAMED = "or correct the file name in config.yaml, corpora.yaml or sets.yaml"
 Kind = Literal["artefact", "part", "encoder", "file", "suite"]
 
 
@@ -61,7 +61,7 @@ def needs(study: Study) -> Iterator[Need]:
         if hub := source.get("hub"):
             target = {**source, "folder": study.paths.backbone(key)}
             size = study.scale.weights.get(hub) or weight_bytes(hub)
-            yield Need("encoder", hub, size, "see its model card", 2, target)
+            yield Need("encoder", hub, size, "see the model card", 2, target)
     for suite in sorted(current().suites.keys() & set().union(*study.suites.values())):
         # Only the tasks in cells, not all tasks of the suite.
         options = type(study.scale.suite_options(suite)).of(study.options(suite, study.suites), suite)
@@ -190,8 +190,8 @@ def absent_root(study: Study) -> str:
         return ""
     remedy = "set data.root in config.yaml, or REPLICSE_DATA, to the folder that contains SentEval"
     if not (study.root or os.environ.get("REPLICSE_DATA")):
-        return f"no data root is set; {remedy}"
-    return f"data root {study.data_root}: no such folder; {remedy}"
+        return f"the data root is not set; {remedy}"
+    return f"data root {study.data_root} does not exist; {remedy}"
 
 
 def absent(study: Study) -> Iterator[str]:
@@ -201,10 +201,10 @@ def absent(study: Study) -> Iterator[str]:
         study: the study.
     """
     if files := [file for file in tables(study) if not Path(file).is_file()]:
-        yield f"{', '.join(files)}: no such file; put it there, {NAMED}"
+        yield f"{', '.join(files)}: file not found; put it there, {NAMED}"
     for hub, folder in (study.config.folders or {}).items():
         if not Path(folder).expanduser().is_dir():
-            yield f"encoder {folder}: no such folder; put {hub} there, or correct folders in the config"
+            yield f"encoder folder {folder} does not exist; put {hub} there, or correct folders in the config"
     read = {source.get("folder") for source in study.backbones.values()}
     if absent_root(study):
         return
@@ -213,7 +213,7 @@ def absent(study: Study) -> Iterator[str]:
             place = study.data_root / backbone.folder
             if not place.is_dir():
                 key = f"backbones.{name}.folder of {study.scale.file}"
-                yield f"encoder {place}: no such folder; put it there, or correct {key}"
+                yield f"encoder folder {place} does not exist; put it there, or correct {key}"
 
 
 def unpinned_text(study: Study) -> str:
@@ -225,8 +225,10 @@ def unpinned_text(study: Study) -> str:
     Returns:
         The sentence; an empty string if all artefacts have a commit.
     """
+    if not study.unpinned:
+        return ""
     names = ", ".join(sorted(study.unpinned))
-    return f"no commit in hub.lock.yaml (replicse fetch --pin looks it up): {names}" if names else ""
+    return f"hub.lock.yaml does not contain a commit of {names}; use replicse fetch --pin to look it up"
 
 
 def _key(part: HubPart) -> tuple[str | None, ...]:

@@ -292,7 +292,9 @@ def vary_run(run: RunSpec, vary: Vary | None, location: str) -> RunSpec:
             present = ", ".join(sorted(term.term for term in objective))
             raise BadInput(f'{location}: term "{name}" is changed, but the run has {present}')
     if (vary.augment or vary.both_sides) and not any(view.augment for view in views):
-        raise BadInput(f"{location}: an augmentation is changed, but no view of the run has one")
+        raise BadInput(
+            f"{location}: an augmentation is changed, but the views of the run do not use augmentation"
+        )
     if vary.augment:
         views = tuple(view.augmented(vary.augment, location) for view in views)
     if vary.both_sides:

@@ -50,7 +50,7 @@ def remarks(study: Study) -> Iterator[str]:
     yield from absent(study)
     if study.without_pooler:
         names = ", ".join(sorted(study.without_pooler))
-        yield f"no pre-trained pooler for {names} at this scale; runs that keep it initialise it randomly"
+        yield f"at this scale the pooler is not pre-trained, so runs that keep it initialise it randomly: {names}"
     for item in study.items.values():
         if cut := cut_searches(study, item):
             yield f"{item.id}: {cut}"
@@ -60,7 +60,7 @@ def remarks(study: Study) -> Iterator[str]:
             sets.update(path.partition("/")[0] for path in paths)
     if sets and not study.scale.comparable:
         names = ", ".join(sorted(sets))
-        yield f"sets of your own are used completely at this scale, and get no verdict: {names}"
+        yield f"your own datasets are used completely at this scale and do not get a verdict: {names}"
 
 
 def adjusted_text(study: Study, items: Iterable[Item]) -> str:

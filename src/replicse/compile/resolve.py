@@ -98,7 +98,7 @@ class Resolver:
         elif request.folder or request.hub:
             found = [Encoder(source=self._own(request, location), pooling=OWN)]
         else:
-            raise BadInput(f"{location}: the encoder has no source; add one of {', '.join(SOURCES)}")
+            raise BadInput(f"{location}: the encoder does not have a source; add {' or '.join(SOURCES)}")
         encoders: dict[str, Encoder] = {}
         for encoder in found:
             encoder = self._apply_reading(encoder, request, paper, location)
@@ -251,7 +251,7 @@ class Resolver:
         elif before.trains_head:
             problem = f"has a head {before.head.kind} with other sizes"
         else:
-            problem = "trains no head (pooling.train: cls-head trains one)"
+            problem = "does not train a head (pooling.train: cls-head does)"
         raise BadInput(
             f"{location}: init.keep_head is true, but the run of {start.name} {problem}; remove"
             " keep_head or change that run"

@@ -49,7 +49,7 @@ def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> 
     """
     grid, draw = request.grid or {}, request.draw
     if grid and draw:
-        raise BadInput(f"{location}: the encoder has a grid and a draw; keep one")
+        raise BadInput(f"{location}: the encoder has a grid and a draw; remove grid or draw")
     if draw:
         # The domains of several layers are checked together.
         return Draw.of(draw.written(), f"{location}: draw").list_values(scale.draws)
@@ -88,7 +88,7 @@ def keep_grid_values(scale: Scale, name: str, values: Sequence[Any], location: s
     if not kept:
         raise BadInput(
             f"{location}: {scale.file} tries {list(wanted)} of the grid {name}, but it has {list(values)};"
-            " give the grid one of the scale's values, or the scale one of the grid's"
+            " add a value of the scale to the grid, or a value of the grid to the scale"
         )
     return kept
 

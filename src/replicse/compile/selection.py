@@ -71,7 +71,7 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
     else:
         chosen = config.papers
     if not any(chosen.values()):
-        raise BadInput(f"{file}: papers is empty; list at least one item, or use papers: all")
+        raise BadInput(f"{file}: papers is empty; list the items to run, or use papers: all")
     check_names(f"{file}: papers", chosen, papers)
     for key, wanted_items in chosen.items():
         items = papers[key].items

@@ -136,4 +136,6 @@ def speed_of(study: Study, device: str = "") -> Speed:
         if device.lower() in one.device.lower():
             return one
     names = "; ".join(one.device for one in measured)
-    raise BadInput(f'no device "{device}" is known; known: {names}. replicse benchmark measures this machine')
+    raise BadInput(
+        f'device "{device}" is unknown; known: {names}. Use replicse benchmark to measure this machine'
+    )

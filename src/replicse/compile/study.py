@@ -153,7 +153,7 @@ class Study:
             return ""
         first, most = self.left_out[0], self.scale.largest_search
         return (
-            f"not run unless asked for by name, for a search of more than {most} jobs: replicse run {first}"
+            f"run only if requested by name, because of a search of more than {most} jobs: replicse run {first}"
             f" --scale {self.scale.name}, or a list of items under papers of the config"
         )
 
@@ -293,7 +293,7 @@ class Study:
                 return item
         if name in self.left_out:
             raise BadInput(f"{name}: {self.left_out_text}")
-        raise BadInput(f'no item "{name}" in this study{nearest(name, self.items)}')
+        raise BadInput(f'item "{name}" is not in this study{nearest(name, self.items)}')
 
     def described(self, item: str) -> list[Cell]:
         """Return the cells of an item as the paper describes them.

@@ -38,7 +38,9 @@ def describe_study(study: Study) -> dict[str, Any]:
 def _protocols(study: Study) -> Iterator[dict[str, str]]:
     """Yield the id, title and evidence of each protocol in the study."""
     run = {cell.protocol for cells in study.cells.values() for cell in cells}
-    described = "What the paper's text says; where it leaves a choice open, what is shown next to the item."
+    described = (
+        "The setting in the paper's text; if it leaves a choice open, our choice is shown next to the item."
+    )
     yield {"id": AS_DESCRIBED, "text": described}
     for key in study.studied:
         for protocol in study.papers[key].protocols:

@@ -105,4 +105,4 @@ def unchanged_variants(study: Study) -> Iterator[str]:
                 if all(cell.jobs == described[cell.id.described].jobs for cell in own):
                     file = paper.folder / "protocols.yaml"
                     location = f"row {row} of {item} at scale {study.scale.name}"
-                    yield f"{file}: {protocol.id} changes nothing in {location}; fix its change or its cells"
+                    yield f"{file}: {protocol.id} does not change {location}; correct the change or the cells"

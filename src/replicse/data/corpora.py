@@ -42,7 +42,7 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
         MissingData: If a file does not exist.
     """
     kind = registry.corpus_of(corpus)
-    names = (*kind.columns, *["label"] * kind.labelled(kind.plain()))
+    names = (*kind.columns, *["label"] * kind.is_labelled(kind.plain()))
     columns: dict[str, list[str]] = {}
     for row in corpus_rows(root, kind):
         if not columns:

@@ -167,9 +167,9 @@ def check_headings(path: Path, headings: Sequence[str], header: Sequence[str]) -
         BadInput: If a table has no column for a heading, or two.
     """
     for heading in headings:
-        check_known(heading, header, f'{path}:1: no column "{heading}"')
+        check_known(heading, header, f'{path}:1: column "{heading}" does not exist')
         if header.count(heading) > 1:
-            raise BadInput(f'{path}:1: two columns are named "{heading}"; rename one')
+            raise BadInput(f'{path}:1: two columns are named "{heading}"; rename a column')
 
 
 def _texts(path: Path, skipped: int) -> Iterator[str]:

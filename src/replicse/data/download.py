@@ -50,7 +50,7 @@ def download(source: Download, target: Path) -> None:
             shutil.copyfileobj(packed, out)
     except (zipfile.BadZipFile, KeyError) as error:
         part.unlink()
-        problem = f"{source.address} contains no {source.member} ({error})"
+        problem = f"{source.address} does not contain {source.member} ({error})"
         raise MissingData(f"{problem}; it was removed, download it again") from None
     part.unlink()
 
@@ -79,5 +79,5 @@ def _check(source: Download, part: Path) -> None:
     """Remove a file with another SHA-256 and raise MissingData."""
     if source.sha256 and (digest := sha256_of(part)) != source.sha256:
         part.unlink()
-        wrong = f"its SHA-256 is {digest[:12]}, expected {source.sha256[:12]}"
+        wrong = f"the SHA-256 is {digest[:12]}, expected {source.sha256[:12]}"
         raise MissingData(f"{source.address}: {wrong}; it was removed, download it again")

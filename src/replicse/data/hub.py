@@ -59,7 +59,7 @@ def materialise(root: Path, wanted: Iterable[str], commit: str) -> list[dict[str
     """
     records = []
     for name in wanted:
-        check_known(name, ARTEFACTS, f'the hub source has no "{name}"')
+        check_known(name, ARTEFACTS, f'the hub source does not contain "{name}"')
         source = cached_artefact(name, commit, root / name)
         if source.suffix == ".tar":
             _unpack(source, root / name / "downstream")
@@ -183,7 +183,7 @@ def check_reached() -> None:
     except FAILURES as error:
         raise MissingData(
             f"{constants.ENDPOINT} cannot be reached ({' '.join(str(error).split())}); connect to it, or set"
-            " HTTPS_PROXY; with HF_HUB_OFFLINE=1 only its cache is used"
+            " HTTPS_PROXY; if HF_HUB_OFFLINE=1 is set, only cached files are used"
         ) from None
 
 
@@ -216,7 +216,7 @@ def _check_content(cached: Path) -> None:
     if checksum != blob.name:
         blob.unlink()
         cached.unlink()
-        sums = f"its checksum is {checksum[:12]}, but the hub's is {blob.name[:12]}"
+        sums = f"the checksum is {checksum[:12]}, but the hub's is {blob.name[:12]}"
         raise MissingData(f"{cached.name}: {sums}; it was removed, download it again")
 
 
@@ -235,7 +235,7 @@ def _unpack(archive: Path, target: Path) -> None:
             tar.extractall(aside, filter="data")
         sts = min(aside.glob("**/STS"), key=lambda path: len(path.parts), default=None)
         if sts is None:
-            raise BadInput(f"{archive} contains no folder STS; use an archive of SentEval's data")
+            raise BadInput(f"{archive} does not contain a folder STS; use an archive of SentEval's data")
         if target.exists():
             shutil.rmtree(target)
         sts.parent.rename(target)

@@ -72,7 +72,8 @@ def part_files(part: HubPart) -> list[Path]:
     files = matching_files(cached_folder(part.path, part.revision, patterns), patterns)
     if not files:
         raise MissingData(
-            f"{part.path} at {part.revision}: no file {' or '.join(patterns)}; fix files, name or split of the corpus"
+            f"{part.path} at {part.revision} does not contain {' or '.join(patterns)}; fix files, name or split of the"
+            " corpus"
         )
     return files
 
@@ -87,13 +88,15 @@ def _card_patterns(part: HubPart) -> list[str]:
     by_name = {config["config_name"]: config.get("data_files") or [] for config in configs}
     if not by_name:
         raise BadInput(
-            f"{location}: its card lists no files; add the key files to the corpus, with a pattern"
+            f"{location}: the dataset card does not list files; add the key files to the corpus, with a pattern"
         )
     if part.name not in by_name and (part.name or len(by_name) > 1):
-        raise BadInput(f'{location}: no configuration "{part.name or ""}"{nearest(part.name, by_name)}')
+        raise BadInput(
+            f'{location}: configuration "{part.name or ""}" does not exist{nearest(part.name, by_name)}'
+        )
     files = by_name[part.name] if part.name in by_name else next(iter(by_name.values()))
     splits = {entry["split"]: entry["path"] for entry in files if isinstance(entry, dict)}
-    check_known(part.split, splits, f'{location}: no split "{part.split}"')
+    check_known(part.split, splits, f'{location}: split "{part.split}" does not exist')
     paths = splits[part.split]
     return [paths] if isinstance(paths, str) else list(paths)
 
@@ -129,7 +132,7 @@ def _part_rows(part: HubPart, corpus: HubDataset) -> Iterator[tuple[Any, ...]]:
     """
     dataset = open_part(part)
     for name in corpus.read:
-        check_known(name, dataset.column_names, f'{part.path}: no column "{name}"')
+        check_known(name, dataset.column_names, f'{part.path}: column "{name}" does not exist')
     values = [_values(part, corpus, dataset, name) for name in corpus.read]
     # A row of lists contains tens of thousands of texts.
     size = 1 if corpus.map == "lists" else 10_000
@@ -149,7 +152,9 @@ def _values(part: HubPart, corpus: HubDataset, dataset: "Dataset", name: str) ->
 
         def spaced(value: Any) -> Any:
             if value is None:
-                raise BadInput(f"{part.path}: a row has no value in the column {name}; check its commit")
+                raise BadInput(
+                    f"{part.path}: column {name} is empty in a row; check the commit of the dataset"
+                )
             if isinstance(value, str):
                 return one_spaced(value)
             return [one_spaced(text) for text in value]
@@ -158,7 +163,7 @@ def _values(part: HubPart, corpus: HubDataset, dataset: "Dataset", name: str) ->
     labels = getattr(dataset.features[name], "names", None)
     if labels and tuple(labels) != corpus.labels:
         raise BadInput(
-            f"{part.path}: its labels are {', '.join(labels)}; expected {', '.join(corpus.labels)}"
+            f"{part.path}: the labels are {', '.join(labels)}; expected {', '.join(corpus.labels)}"
         )
     wanted = corpus.keep or corpus.labels
     named: dict[Any, str] = dict(enumerate(corpus.labels))

@@ -95,7 +95,7 @@ def _scored_pairs(wanted: EvaluationSet) -> Iterator[tuple[str, str, str, float]
         score = score_of(text, path, number)
         if not low <= score <= high:
             problem = f"score is {text}; expected {low:g} to {high:g}"
-            raise BadInput(f"{path}:{number}: {problem}, the range of the set")
+            raise BadInput(f"{path}:{number}: {problem}, the range of the dataset")
         yield rest[0] if rest else ALL, first, second, score
 
 
@@ -150,7 +150,7 @@ def _number_labels(wanted: EvaluationSet, labels: Mapping[str, Collection[str]])
     """
     for split in ("train", "test") if wanted.split else ():
         if split not in labels:
-            raise BadInput(f"{wanted.file}: no row has split {split}; use train and test, optionally dev")
+            raise BadInput(f"{wanted.file}: split {split} is missing; use train and test, optionally dev")
     learned = sorted(set(labels["train" if wanted.split else ALL]))
     if len(learned) == 1:
         raise BadInput(
@@ -161,8 +161,10 @@ def _number_labels(wanted: EvaluationSet, labels: Mapping[str, Collection[str]])
         raise BadInput(f"{wanted.file}: {problem}; use a column of classes, not of scores or texts")
     for split, found in labels.items():
         for label in sorted(set(found) - set(learned)):
-            problem = f'no row of split train has the label "{label}" of split {split}'
-            raise BadInput(f"{wanted.file}: {problem}; add such a row, or remove the rows with this label")
+            problem = f'split train does not contain the label "{label}" of split {split}'
+            raise BadInput(
+                f"{wanted.file}: {problem}; add a training row, or remove the rows with this label"
+            )
     return {label: number for number, label in enumerate(learned)}
 
 

@@ -92,7 +92,7 @@ def write_store(
     folder = Path(folder)
     tokenizer = load_tokenizer(tokenizer_file, max_length)
     if not texts:
-        raise BadInput(f"{folder}: the corpus has no rows; check the files and filters of {dict(spec)}")
+        raise BadInput(f"{folder}: the corpus is empty; check the files and filters of {dict(spec)}")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
     offsets = _write_tokens(folder / TOKENS, _tokenise_blocks(tokenizer, texts, change))
@@ -125,7 +125,7 @@ def open_store(folder: Path) -> TokenColumn:
     """
     folder = Path(folder)
     if not (folder / RECORD).is_file():
-        raise MissingData(f"{folder / RECORD}: no such file; run the prepare stage to write the store")
+        raise MissingData(f"{folder / RECORD} does not exist; run the prepare stage to write the store")
     digests = read_json(folder / RECORD)["sha256"]
     for name, digest in digests.items():
         if not (folder / name).is_file() or sha256_of(folder / name) != digest:
@@ -165,7 +165,7 @@ def _write_tokens(path: Path, blocks: Iterable[tuple[np.ndarray, list[int]]]) ->
             count += len(tokens)
         stream.seek(0)
         _write_header(stream, count)
-        assert stream.tell() == start, "numpy pads headers to one length"
+        assert stream.tell() == start, "numpy pads headers to the same length"
     return np.cumsum(np.concatenate(lengths))
 
 
@@ -192,7 +192,7 @@ def _tokenise_blocks(
             tokens.extend(ids)
             if not ids:
                 raise BadInput(
-                    f"row {row + 1}, {excerpt(texts[row])}, has no tokens; remove it from the corpus"
+                    f"row {row + 1}, {excerpt(texts[row])}, does not contain tokens; remove it from the corpus"
                 )
             lengths.append(len(ids))
         yield np.frombuffer(tokens, dtype=np.int32), lengths

@@ -83,7 +83,7 @@ def senteval_root(folder: Path) -> Path:
             return folder / below
     if (folder.name == "downstream" and folder.is_dir()) or (folder / "STS").is_dir():
         return folder
-    raise MissingData(f"{folder} contains no folder SentEval/downstream; {REMEDY}")
+    raise MissingData(f"{folder} does not contain a folder SentEval/downstream; {REMEDY}")
 
 
 def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...]:
@@ -102,7 +102,7 @@ def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...
         MissingData: If a file does not exist.
     """
     check_known(task, STS_TASKS, f'"{task}" is not an STS task')
-    check_known(split, STS_SPLITS.get(task, ("test",)), f'{task} has no split "{split}"')
+    check_known(split, STS_SPLITS.get(task, ("test",)), f'{task} does not have a split "{split}"')
     downstream = senteval_root(root)
     read = {"STS-B": _stsb, "SICK-R": _sick}.get(task, _year_subset)
     subsets = []
@@ -189,7 +189,7 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
         if number == 1:
             header = cells
             for name in columns:
-                check_known(name, header, f'{path}:1: the header has no column "{name}"')
+                check_known(name, header, f'{path}:1: the header does not contain the column "{name}"')
         elif line.strip():
             if len(cells) != len(header):
                 problem = f"{len(cells)} tab-separated columns, but the header has {len(header)}"
@@ -262,7 +262,7 @@ def _decode_line(raw: bytes, path: Path, number: int, fallback: str | None) -> s
 
 def _subset(name: str, pairs: list[tuple[str, str, float]], path: Path) -> StsSubset:
     if not pairs:
-        raise BadInput(f"{path}: no scored pair; {WHOLE}")
+        raise BadInput(f"{path} does not contain scored pairs; {WHOLE}")
     first, second, gold = zip(*pairs, strict=True)
     scores = np.array(gold, dtype=np.float64)
     return StsSubset(name, tuple(map(one_spaced, first)), tuple(map(one_spaced, second)), scores)

@@ -36,7 +36,7 @@ def table_rows(
     """
     path, count = Path(file), 0
     if not path.is_file():
-        raise MissingData(f"{path}: no such file; put it there, or use another file")
+        raise MissingData(f"{path} does not exist; put it there, or use another file")
     for number, cells in READERS[path.suffix.lower()](path, headings, values):
         count += 1
         texts = tuple(map(one_spaced, cells))
@@ -45,7 +45,7 @@ def table_rows(
             raise BadInput(f'{path}:{number}: "{heading}" is empty; fill the cell, or remove the row')
         yield number, texts
     if not count:
-        raise BadInput(f"{path} has no rows; add some")
+        raise BadInput(f"{path} does not contain rows; add some")
 
 
 def _separated_rows(

@@ -171,15 +171,15 @@ def tokenizer_from_vocabulary(vocabulary_file: Path, lowercase: bool = True) -> 
     """
     vocabulary_file = Path(vocabulary_file)
     if not vocabulary_file.is_file():
-        raise MissingData(f"{vocabulary_file}: no such vocabulary; put the vocab.txt of the encoder there")
+        raise MissingData(f"{vocabulary_file} does not exist; put the vocab.txt of the encoder there")
     vocabulary: dict[str, int] = {}
     for number, piece in read_lines(vocabulary_file):
         if piece in vocabulary:
-            raise BadInput(f'{vocabulary_file}:{number}: "{piece}" occurs twice; remove one')
+            raise BadInput(f'{vocabulary_file}:{number}: "{piece}" occurs twice; remove this line')
         vocabulary[piece] = number - 1
     for token in WORDPIECE_SPECIAL:
         if token not in vocabulary:
-            raise BadInput(f"{vocabulary_file}: no line {token}; expected a BERT vocabulary")
+            raise BadInput(f"{vocabulary_file} does not contain {token}; expected a BERT vocabulary")
     return _wordpiece(vocabulary, lowercase)
 
 
@@ -214,7 +214,7 @@ def special_ids(tokenizer: Tokenizer) -> SpecialIds:
     if ids is None:
         role = next(role for role in ROLES if role not in tokens)
         bert, roberta = ROLES[role]
-        raise BadInput(f"the tokenizer has neither {bert} nor {roberta}; it needs one as {role}")
+        raise BadInput(f"the tokenizer has neither {bert} nor {roberta}; add a token for {role}")
     return ids
 
 
@@ -233,7 +233,8 @@ def mask_token(tokenizer: Tokenizer, folder: Path) -> str:
     name = TokenizerSettings.read(folder).mask_token or special_tokens(tokenizer).get("mask")
     if name is None or tokenizer.token_to_id(name) is None:
         raise BadInput(
-            f"{folder}: its tokenizer has no mask token, but the template uses it; use a template without a mask"
+            f"{folder}: the tokenizer does not have a mask token, but the template uses it; use a template"
+            " without a mask"
         )
     return name
 

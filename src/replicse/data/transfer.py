@@ -86,7 +86,7 @@ def load_transfer(root: Path, task: str) -> TransferTask:
     splits = {split: _split(_require_rows(read(path), path)) for split, path in paths.items()}
     classes = TREC_CLASSES if task == "TREC" else ("0", "1")
     for label in set(range(len(classes))) - set(splits["train"].labels.tolist()):
-        raise BadInput(f"{paths['train']}: no row of class {classes[label]}; {WHOLE}")
+        raise BadInput(f"{paths['train']} does not contain class {classes[label]}; {WHOLE}")
     return TransferTask(task, splits)
 
 
@@ -108,7 +108,7 @@ def _require_rows(rows: Iterator[Row], path: Path) -> list[Row]:
     """Return the rows of a file; BadInput if it has no rows."""
     entries = list(rows)
     if not entries:
-        raise BadInput(f"{path}: no rows; {WHOLE}")
+        raise BadInput(f"{path} does not contain rows; {WHOLE}")
     return entries
 
 

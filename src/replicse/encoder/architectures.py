@@ -20,7 +20,7 @@ def empty_backbone(name: str) -> PackedBackbone:
     Raises:
         BadInput: If the architecture is unknown.
     """
-    check_known(name, ARCHITECTURES, f'no architecture is named "{name}"')
+    check_known(name, ARCHITECTURES, f'architecture "{name}" does not exist')
     with torch.device("meta"):
         backbone = PackedBackbone(EncoderConfig(**ARCHITECTURES[name]))
         backbone.new_token_head()

@@ -70,7 +70,7 @@ class TokenBatch:
         """
         lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
         if not len(lengths) or not lengths.min():
-            raise ValueError("a batch needs at least one row, and every row at least one token")
+            raise ValueError("a batch should contain at least 1 row, and every row at least 1 token")
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         tokens = np.concatenate(rows).astype(np.int64)
         return TokenBatch(torch.from_numpy(tokens), torch.from_numpy(offsets))

@@ -40,13 +40,13 @@ def encoder_folder(folder_or_hub_id: str | Path) -> Path:
         raise BadInput(f"{name}: expected a folder, not a file; specify the folder of the encoder")
     hub_id = _HUB_ID.fullmatch(name)
     if hub_id is None:
-        raise MissingData(f"{name}: no such folder, and not a hub id (name/model or name/model@revision)")
+        raise MissingData(f"{name}: neither a folder nor a hub id (name/model or name/model@revision)")
     from replicse.data.hub import cached_encoder
 
     try:
         return cached_encoder(hub_id["repo"], hub_id["revision"])[0]
     except MissingData as error:
-        raise MissingData(f"{name}: no such folder; as a hub id: {error}") from error
+        raise MissingData(f"{name}: the folder does not exist; as a hub id: {error}") from error
 
 
 def check_is_encoder(folder: Path) -> None:
@@ -65,7 +65,7 @@ def check_is_encoder(folder: Path) -> None:
     if below:
         more = ", ..." if len(below) > 5 else ""
         remedy = f"specify an encoder below it: {', '.join(below[-5:])}{more}"
-    raise MissingData(f"{folder / CONFIG}: no such file; {remedy}")
+    raise MissingData(f"{folder / CONFIG}: the file does not exist; {remedy}")
 
 
 def list_encoders_below(folder: Path) -> list[str]:
@@ -191,6 +191,8 @@ def _check_digests(folder: Path, record: Path, digests: Mapping[str, str], remed
     """Raise an error if a recorded file does not exist or has another sha256."""
     for name, digest in digests.items():
         if not (folder / name).is_file():
-            raise MissingData(f"{folder / name}: no such file, but {record.name} lists it; {remedy}")
+            raise MissingData(
+                f"{folder / name}: the file does not exist, but {record.name} lists it; {remedy}"
+            )
         if sha256_of(folder / name) != digest:
             raise BadInput(f"{folder / name}: the SHA-256 differs from {record.name}; {remedy}")

@@ -100,7 +100,9 @@ def _config_values(
     for ours, theirs in SIZES.items():
         keys = [key for key in theirs if hasattr(default, key)]
         if not keys:
-            raise BadInput(f"the configuration of {family} has no key for {ours}; use another family")
+            raise BadInput(
+                f"the configuration of {family} does not have a key for {ours}; use another family"
+            )
         values[keys[0]] = getattr(architecture, ours)
     more = {
         "vocab_size": vocabulary,

@@ -252,7 +252,7 @@ def load_head(folder: Path) -> SentenceHead | None:
         projector_names = [name for name in stored if f".{_PROJECTOR}." in f".{name}"]
         if not projector_names:
             raise BadInput(
-                f'{file}: no weight "{first}", but sentence_head in config.json is {settings.kind}'
+                f'{file}: weight "{first}" is missing, but sentence_head in config.json is {settings.kind}'
             )
         base = min(projector_names).partition(f"{_PROJECTOR}.")[0]
         inputs = read_config(folder).get(_INPUTS) or _input_size(stored.get(base + first, torch.empty(0)))
@@ -280,7 +280,7 @@ def head_of_pooling(folder: Path, kind: bool | str, hidden: int, seed: int = 0) 
     head = load_head(folder)
     if head is None:
         raise BadInput(
-            f"{folder}: no head (pooler.dense) is stored there; use a pooling without a head, such as cls"
+            f"{folder}: the encoder is stored without a head (pooler.dense); use a pooling without a head, such as cls"
         )
     if head.inputs != hidden:
         raise BadInput(

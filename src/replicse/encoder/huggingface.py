@@ -87,8 +87,8 @@ class TransformersBackbone(Backbone):
         table = token_table(self.model)
         if table is None:
             raise BadInput(
-                f"{self.model.config.model_type} has no token embeddings, which training requires; use another"
-                " encoder"
+                f"{self.model.config.model_type} does not have token embeddings, which training requires; use"
+                " another encoder"
             )
         return table
 
@@ -169,7 +169,7 @@ class TransformersBackbone(Backbone):
             if part is not table and table in set(part.modules()):
                 return part
         raise BadInput(
-            f"{self.model.config.model_type} has no embedding layer; use another encoder for this term"
+            f"{self.model.config.model_type} does not have an embedding layer; use another encoder for this term"
         )
 
     def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
@@ -271,7 +271,9 @@ class TransformersBackbone(Backbone):
         try:
             network = AutoModelForMaskedLM.from_config(model.config)
         except ValueError:
-            raise BadInput(f"{model.config.model_type} has no masked-LM head in transformers") from None
+            raise BadInput(
+                f"transformers does not have a masked-LM head for {model.config.model_type}"
+            ) from None
         setattr(network, network.base_model_prefix, model)
         network.tie_weights()
         self.network = network.to(self.device).train(self.training)
@@ -344,7 +346,7 @@ def check_keys(location: str, keys: Iterable[str], default: Any) -> None:
     for key in keys:
         if not hasattr(default, key):
             known, family = nearest(key, default.to_dict()), default.model_type
-            raise BadInput(f'{location}: the configuration of {family} has no key "{key}"{known}')
+            raise BadInput(f'{location}: the configuration of {family} does not have a key "{key}"{known}')
 
 
 def _is_rate(key: str, value: Any) -> bool:

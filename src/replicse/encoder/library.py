@@ -59,7 +59,9 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     values = {**read_config(folder), **changes}
     family = values.get("model_type")
     if not isinstance(family, str):
-        raise BadInput(f'{folder / CONFIG}: no "model_type"; add the family, such as "model_type": "bert"')
+        raise BadInput(
+            f'{folder / CONFIG}: "model_type" is missing; add the family, such as "model_type": "bert"'
+        )
     with_head = has_masked_lm(family, f"{folder}: ") and not values.get("is_decoder")
     code = list_code(folder)
     if code:
@@ -90,7 +92,8 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
         )
     for name, shape, _ in found["mismatched_keys"]:
         raise BadInput(
-            f'{file}: "{name}" has shape {tuple(shape)}, which contradicts config.json; correct one of them'
+            f'{file}: "{name}" has shape {tuple(shape)}, which contradicts config.json; correct config.json or'
+            " the weights"
         )
     base = f"{network.base_model_prefix}."
     unread = _list_unread(file, found["unexpected_keys"], stored, network, base)
@@ -98,7 +101,7 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     absent = sorted(name for name in found["missing_keys"] if "pooler" not in name)
     inside = [name for name in absent if name.startswith(outer)]
     if inside and not changes:
-        raise BadInput(f'{file}: no weight "{inside[0]}", which config.json requires')
+        raise BadInput(f'{file}: weight "{inside[0]}" is missing, but config.json requires it')
     initial = model_class(config).state_dict() if inside else {}
     network.load_state_dict({name: initial[name] for name in inside}, strict=False)
     headless = len(absent) > len(inside)
@@ -152,7 +155,7 @@ def _choose_class(folder: Path, family: str, values: Mapping[str, Any], with_hea
             model_class = mapping[config_class]
             break
     else:
-        raise BadInput(f"{folder}: transformers has no encoder of family {family}")
+        raise BadInput(f"{folder}: transformers does not have an encoder of family {family}")
     if isinstance(model_class, tuple):
         model_class = model_class[0]
     with refusing(f"{folder / CONFIG}: transformers cannot load it"):
@@ -174,12 +177,12 @@ def _strip_prefix(
     usual = {"", f"{model.base_model_prefix}."}
     outer = {name.removesuffix(ours) for name in ends}
     if not ends:
-        raise BadInput(f'{file}: no weight "{ours}"; the file does not contain a {family} encoder')
+        raise BadInput(f'{file}: weight "{ours}" is missing; the file does not contain a {family} encoder')
     if outer & usual:
         return dict(stored)
     if len(outer) > 1:
         raise BadInput(
-            f"{file}: contains several encoders ({', '.join(sorted(outer))}); save one of them in a file"
+            f"{file}: contains several encoders ({', '.join(sorted(outer))}); save a single encoder in a file"
         )
     before = outer.pop().removesuffix(f"{model.base_model_prefix}.")
     other = next((part for part in before.split(".") if part in CONFIG_MAPPING), "")
@@ -200,8 +203,8 @@ def _list_unread(
     if inside:
         more = f" and {len(inside) - 1} more" if inside[1:] else ""
         raise LeftOver(
-            f'{file}: an encoder with this config.json has no weight "{inside[0]}"{more}, so it would compute other'
-            " vectors; merge adapters into the weights, or correct config.json"
+            f'{file}: an encoder with this config.json does not use weight "{inside[0]}"{more}, so it would compute'
+            " other vectors; merge adapters into the weights, or correct config.json"
         )
     return tuple(name for name in left if not _is_of_head(name))
 
@@ -222,7 +225,9 @@ def _read_adapted(folder: Path, changes: Mapping[str, Any]) -> TransformersBackb
         ) from None
     named = read_json(settings).get("base_model_name_or_path")
     if not isinstance(named, str):
-        raise BadInput(f'{settings}: no "base_model_name_or_path"; add the path of the adapted encoder')
+        raise BadInput(
+            f'{settings}: "base_model_name_or_path" is missing; add the path of the adapted encoder'
+        )
     backbone = read_network(encoder_folder(_locate_base(folder, named)), changes)
     inner, base = "base_model.model.", f"{backbone.model.base_model_prefix}."
     with quiet_library(), refusing(f"{settings}: peft cannot merge the adapter", "merge it"):
@@ -235,7 +240,7 @@ def _read_adapted(folder: Path, changes: Mapping[str, Any]) -> TransformersBackb
         backbone.network = _replace_model(backbone, adapted.merge_and_unload())
     if left:
         raise LeftOver(
-            f'{settings}: the encoder has no weight "{left[0]}"; merge the adapter and save the encoder'
+            f'{settings}: the encoder does not have a weight "{left[0]}"; merge the adapter and save the encoder'
         )
     return backbone.train()
 

@@ -108,8 +108,8 @@ def transformer_folder(folder: Path) -> Path:
     first = modules[0]
     if first.name.startswith(_LIBRARY) and first.kind != "Transformer":
         raise BadInput(
-            f"{folder}: the first module is {first.kind}, not a transformer, so there are no token states to pool or"
-            " train; remove the pooling, or use another encoder"
+            f"{folder}: the first module is {first.kind}, not a transformer, so token states cannot be pooled or"
+            " trained; remove the pooling, or use another encoder"
         )
     return first.place
 

@@ -93,7 +93,7 @@ def _open_foreign(
     try:
         ours = make_packed(config, theirs.network.state_dict(), folder)
         if differs(ours.eval(), rows, states):
-            raise BadInput("its hidden states differ from those of transformers")
+            raise BadInput("the hidden states differ from those of transformers")
     except BadInput as error:
         if engine == "packed":
             raise BadInput(f"{folder}: engine packed cannot be used ({error}); remove the engine") from None

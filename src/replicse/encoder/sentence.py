@@ -175,7 +175,7 @@ class SentenceEncoder:
         first = list_modules(folder)[0].kind
         why = f"the first module is {first}"
         if first == "Transformer":
-            why = "no engine computes the same vectors"
+            why = "the engines compute other vectors"
         try:
             encoder = cls._open_equal(folder, library, device, engine) if first == "Transformer" else None
             if encoder is not None:
@@ -325,7 +325,7 @@ class SentenceEncoder:
         self.forget()
         self._tokens.clear()
 
-    def collapsed(self) -> str:
+    def describe_collapse(self) -> str:
         """Return an error message if all cached vectors are equal.
 
         Differences by rounding are ignored.
@@ -334,7 +334,7 @@ class SentenceEncoder:
             A string, empty if the vectors differ.
 
         Examples:
-            >>> encoder.collapsed()
+            >>> encoder.describe_collapse()
             ''
         """
         return describe_collapse(np.array([*self._vectors.values()], dtype=np.float64))
@@ -346,7 +346,7 @@ class SentenceEncoder:
             least = self.backbone.min_length
             for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(texts), strict=True):
                 if len(encoding.ids) < least:
-                    problem = "no token"
+                    problem = "0 tokens"
                     if least > 1:
                         problem = f"{len(encoding.ids)} tokens, of at least {least},"
                     raise BadInput(

@@ -88,7 +88,7 @@ class LibraryEncoder(CallableVectors):
         kinds = [_kind(module) for module in self.model]
         problem = f"{self.name}: sentence-transformers cannot encode with the modules {', '.join(kinds)}"
         no_pooling = kinds[0] == "Transformer" and "Pooling" not in kinds
-        with refusing(problem, "there is no Pooling; use --pooling" if no_pooling else ""):
+        with refusing(problem, "a Pooling module is missing; use --pooling" if no_pooling else ""):
             vectors: np.ndarray = self.model.encode(
                 list(sentences),
                 batch_size=self.batch_size,

@@ -95,7 +95,7 @@ def _describe_missing_weights(folder: Path) -> str:
     files = [*folder.glob("*.*"), *folder.glob("*/*.*")]
     others = sorted(file for file in files if file.suffix in OTHER_FORMATS)
     if not others:
-        return f"{folder}: no weights ({' or '.join(READABLE)}, or parts with an index)"
+        return f"{folder}: the weights are missing ({' or '.join(READABLE)}, or parts with an index)"
     formats = sorted({OTHER_FORMATS[file.suffix] for file in others})
     return (
         f"{folder}: the weights are only in the format {' and '.join(formats)} ({others[0].relative_to(folder)});"
@@ -266,11 +266,12 @@ def load_weights(module: nn.Module, names: Names, stored: Mapping[str, Tensor], 
         rows, *rest = shapes[ours]
         for name in theirs:
             if name not in stored:
-                raise BadInput(f'{file}: no weight "{name}", which config.json requires')
+                raise BadInput(f'{file}: weight "{name}" is missing, but config.json requires it')
             if stored[name].shape != (rows // len(theirs), *rest):
                 shape = tuple(stored[name].shape)
                 raise BadInput(
-                    f'{file}: "{name}" has shape {shape}, which contradicts config.json; correct one of them'
+                    f'{file}: "{name}" has shape {shape}, which contradicts config.json; correct config.json or'
+                    " the weights"
                 )
         values[ours] = torch.cat([stored[name].float() for name in theirs])
     module.load_state_dict(values, assign=True)

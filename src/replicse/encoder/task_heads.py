@@ -160,7 +160,7 @@ def collect_task_heads(terms: Iterable[TermParameters], width: int, kept: nn.Mod
         task = term.task
         if task in heads and head_settings(heads[task]) != settings:
             raise BadInput(
-                f"objective: two terms require different heads of task {task}; use another task name for one of them"
+                f"objective: two terms require different heads of task {task}; use different task names"
             )
         if task in kept and head_settings(kept[task]) != settings:
             raise BadInput(

@@ -79,7 +79,7 @@ class Template:
         """
         if longest <= self.length:
             raise BadInput(
-                f"the template has {self.length} tokens, so no sentence fits in {longest}; shorten the template"
+                f"the template has {self.length} tokens, so sentences do not fit in {longest}; shorten the template"
             )
         return longest - self.length
 

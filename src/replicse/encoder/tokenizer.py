@@ -198,7 +198,9 @@ def read_tokenizer(folder: Path) -> Any:
             theirs = PreTrainedTokenizerFast(tokenizer_file=str(folder / TOKENIZER))
     files = {*type(theirs).vocab_files_names.values()}
     if files and not any((folder / name).is_file() for name in files | {TOKENIZER}):
-        raise BadInput(f"{folder}: no tokenizer ({' or '.join(sorted(files | {TOKENIZER}))}); {COPIED}")
+        raise BadInput(
+            f"{folder}: the tokenizer is missing ({' or '.join(sorted(files | {TOKENIZER}))}); {COPIED}"
+        )
     return theirs
 
 

@@ -77,7 +77,7 @@ def to_array(vectors: Any) -> np.ndarray:
         return np.asarray(_to_numpy(vectors))
     except (ValueError, TypeError, RuntimeError) as error:
         raise BadInput(
-            f"encoder: the vectors do not form one array ({one_line(error)}); return numbers of shape"
+            f"encoder: the vectors do not form an array ({one_line(error)}); return numbers of shape"
             " (sentences, width)"
         ) from None
 

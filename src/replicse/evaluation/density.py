@@ -88,7 +88,11 @@ def describe(similarities: np.ndarray, edges: np.ndarray) -> tuple[dict[str, Any
         string if they are numbers.
     """
     if not len(similarities) or not np.isfinite(similarities).all():
-        reason = "a sentence vector is not finite" if len(similarities) else "no pair has such a rating"
+        reason = (
+            "a sentence vector is not finite"
+            if len(similarities)
+            else "the dataset does not contain pairs with such a rating"
+        )
         return {"n": len(similarities), **dict.fromkeys(("mean", *QUANTILES, "density"))}, reason
     # A rounding error can move a cosine out of the histogram.
     density, _ = np.histogram(np.clip(similarities, -1, 1), bins=edges, density=True)

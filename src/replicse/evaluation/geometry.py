@@ -166,4 +166,4 @@ def _check_normalised(x: np.ndarray) -> None:
     norms = np.linalg.norm(x, axis=1)
     if not (np.abs(norms - 1) <= _NORM_TOLERANCE).all():
         worst = norms[np.argmax(np.abs(norms - 1))]
-        raise ValueError(f"alignment and uniformity need vectors of length 1; one has length {worst:g}")
+        raise ValueError(f"alignment and uniformity require vectors of length 1, not {worst:g}")

@@ -96,12 +96,12 @@ def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder
             heads = dict(load_task_heads(Path(folder), width).items()) if folder else {}
         head = heads.get(task)
         if head is None and not _is_rated(labelled):
-            failures[f"{task}/accuracy"] = f"no head of task {task} was trained with this encoder"
+            failures[f"{task}/accuracy"] = f"this encoder was not trained with a head of task {task}"
             scores[task] = {"accuracy": None, "pearson": None, "n": len(labelled.labels)}
             continue
         scores[task] = predicted_scores(labelled, vectors, head)
         if scores[task].get("pearson", 0) is None and "heat" in scores[task]:
-            failures[f"{task}/pearson"] = "all predictions are equal, or one is not finite"
+            failures[f"{task}/pearson"] = "all predictions are equal, or some are not finite"
     return {**scores, "failures": failures} if failures else scores
 
 

@@ -139,7 +139,7 @@ class Library:
         if self.data == "hub":
             return _task_of_hub(name)
         if name not in LOCAL:
-            raise MissingData(f"{name}: {NOT_LOCAL}; run it at a scale with hub data")
+            raise MissingData(f"{name}: {NOT_LOCAL}; run it at a scale with datasets of the hub")
         # MTEB's SICK-R has the pairs of all three splits (methods, pitfall 15).
         splits = STS_SPLITS["SICK-R"] if name == "SICK-R" else ("test",)
         subsets: list[StsSubset] = []

@@ -42,7 +42,9 @@ def miniature(root: Path, vectors: Vectors, category: str) -> float:
         MissingData: If the category has no miniature, or a file does not exist.
     """
     if category not in MEASURES:
-        raise MissingData(f"{category} has no miniature; run it at a scale with hub data")
+        raise MissingData(
+            f"{category} does not have a miniature dataset; run it at a scale with datasets of the hub"
+        )
     return MEASURES[category](root, vectors)
 
 

@@ -41,5 +41,5 @@ def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:
         "selected_at": best["step"] / metrics["steps"] if best else None,
     }
     if not best:
-        failures["selected_at"] = "the run was never evaluated on development data"
+        failures["selected_at"] = "the run was never evaluated on a development dataset"
     return {**result, "failures": failures} if failures else result

@@ -154,7 +154,7 @@ class VariantStudy:
             A reason, or an empty string if the variant is possible.
         """
         if variant == "cls-head" and self.head is None:
-            return "no head (pooler.dense) is stored with the encoder"
+            return "the encoder is stored without a head (pooler.dense)"
         if variant in PADDED and self.encoder.pooling.template:
             return "the encoder uses a template"
         if variant in READ or variant == "in-a-template":

@@ -176,7 +176,7 @@ def open_encoder(
     if isinstance(encoder, str | Path):
         return SentenceEncoder.open(encoder, pooling, max_length, device)
     if pooling or max_length is not None:
-        raise BadInput("pooling and max_length need a folder or a hub id; an open encoder uses its own")
+        raise BadInput("pooling and max_length can be set for a folder or a hub id, not for an open encoder")
     if isinstance(encoder, SentenceEncoder):
         return encoder
     encode = getattr(encoder, "encode", encoder)
@@ -218,6 +218,6 @@ def score_suites(
         >>> score_suites(encoder, ["geometry"], Path("data"))["suites"]["geometry"]["alignment"]
     """
     outcome = run_suites(root, vectors or source, suites, options, facts)
-    if reason := getattr(source, "collapsed", str)():
-        raise Failed(f"{name}: {reason}; its scores would be rounding errors")
+    if reason := getattr(source, "describe_collapse", str)():
+        raise Failed(f"{name}: {reason}; the scores would be rounding errors")
     return outcome

@@ -119,7 +119,7 @@ def train(
     )
     if spec.selection.every and data is None and spec.selection.suite != "sets":
         raise BadInput(
-            f"data is missing, but the recipe selects its checkpoint by {spec.selection.metric}; specify a folder in"
+            f"data is missing, but the recipe selects the checkpoint by {spec.selection.metric}; specify a folder in"
             ' the SentEval layout, or use changes={"selection": {"every": 0}} to keep the last checkpoint'
         )
     if _is_complete(out, spec.run_id):
@@ -224,7 +224,7 @@ def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any], plugins
     run = merge_layers(run, Recipe.of(changes, "changes").without("like"))
     for part in ("views", "objective"):
         if not getattr(run, part):
-            raise BadInput(f"{name}: the run has no {part}; add it to changes")
+            raise BadInput(f"{name}: the run does not specify {part}; add {part} to changes")
     if run.beside:
         raise BadInput(f"{name}: the recipe trains on several corpora; run it in a study (replicse run)")
     return run
@@ -264,7 +264,7 @@ def _columns_of(corpus: CorpusInput) -> tuple[dict[str, list[str]], dict[str, An
     else:
         lengths = sorted({len(row) for row in corpus})
         if lengths not in ([2], [3]):
-            raise BadInput(f"corpus: rows have {lengths} sentences; expected pairs or triplets, at least one")
+            raise BadInput(f"corpus: rows have {lengths} sentences; expected at least 1 pair or triplet")
         columns = dict(zip(ROLES, map(list, zip(*corpus, strict=True)), strict=False))
     rows = _checked_rows(columns)
     digest = hashlib.sha256(json.dumps(columns, sort_keys=True).encode()).hexdigest()
@@ -293,8 +293,8 @@ def _checked_rows(columns: Mapping[str, Sequence[Any]]) -> int:
 def _view(view: View, columns: Mapping[str, Any], models: Mapping[str, str]) -> View:
     if view.column not in columns:
         raise BadInput(
-            f'corpus has no column "{view.column}", which the recipe uses{nearest(view.column, columns)}; add the'
-            " column, or change views"
+            f'corpus does not contain column "{view.column}", which the recipe uses'
+            f"{nearest(view.column, columns)}; add the column, or change views"
         )
     return view.reading(partial(_model, models))
 
@@ -305,7 +305,9 @@ def _frozen(models: Mapping[str, str], model: FrozenModel) -> FrozenModel:
 
 def _model(models: Mapping[str, str], name: str) -> str:
     if name not in models:
-        raise BadInput(f'models has no "{name}", which the recipe uses; add models={{"{name}": FOLDER}}')
+        raise BadInput(
+            f'models does not contain "{name}", which the recipe uses; add models={{"{name}": FOLDER}}'
+        )
     return models[name]
 
 

@@ -73,5 +73,5 @@ def list_checkpoints(run: Path) -> list[tuple[int, Path]]:
     """
     kept = run_metrics(run).get("checkpoints")
     if not kept:
-        raise BadInput(f"{run / METRICS}: the run kept no checkpoints; set trajectory in its recipe")
+        raise BadInput(f"{run / METRICS}: the run did not keep checkpoints; set trajectory in the recipe")
     return [(int(name.rpartition("-")[2]), run / name) for name in kept]

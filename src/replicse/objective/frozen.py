@@ -35,7 +35,7 @@ def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
     if trained.input_embeddings.is_meta:
         return empty_backbone(model.name).requires_grad_(False)
     if not model.folder:
-        raise BadInput(f"the frozen model {model.name} has no folder; it must be compiled first")
+        raise BadInput(f"the frozen model {model.name} does not have a folder; it should be compiled first")
     backbone = open_backbone(Path(model.folder), model.engine)
     problem = ""
     if backbone.vocabulary != trained.vocabulary:
@@ -77,7 +77,7 @@ class FrozenEncoder:
         self.pooling = SentencePooling(params, self.backbone)
         self.head = load_head(Path(str(model.folder))) if params.head else None
         if params.head and self.head is None:
-            raise BadInput(f"{model.folder}: no head for pooling {params} is stored; use cls")
+            raise BadInput(f"{model.folder}: a head for pooling {params} is not stored; use cls")
         if self.head is not None:
             self.head.to(trained.input_embeddings.device).requires_grad_(False).eval()
         self.width = self.backbone.hidden if self.head is None else self.head.width

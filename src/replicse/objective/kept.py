@@ -52,4 +52,4 @@ def load_terms(folder: Path, objectives: Iterable[Objective]) -> None:
         if weights:
             loaded += 1
     if not loaded:
-        raise BadInput(f"{folder}: no weights for the terms of the run; remove init.keep_terms")
+        raise BadInput(f"{folder}: weights for the terms of the run are missing; remove init.keep_terms")

@@ -196,6 +196,6 @@ def _check_loss(loss: object) -> Tensor:
     if loss.ndim or not loss.is_floating_point():
         kind = str(loss.dtype).removeprefix("torch.")
         raise ValueError(
-            f"the loss is a tensor of {kind} of shape {tuple(loss.shape)}; return a scalar, such as its mean()"
+            f"the loss is a tensor of {kind} of shape {tuple(loss.shape)}; return a scalar, such as loss.mean()"
         )
     return loss

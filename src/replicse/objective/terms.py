@@ -102,8 +102,8 @@ class Step:
         """
         if self.given_labels is None:
             raise BadInput(
-                "a loss term uses labels, but the corpus has no labels; use a corpus of format labelled, and define"
-                " reads_labels in the parameters of the term"
+                "a loss term uses labels, but the corpus does not contain labels; use a corpus of format labelled, and"
+                " define reads_labels in the parameters of the term"
             )
         return self.given_labels
 

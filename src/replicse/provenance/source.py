@@ -123,7 +123,7 @@ class SourceCode:
         module = name.partition(":")[0]
         file, home = self._file(module), self._home(module)
         if file is None and module not in self.plugins:
-            raise ModuleNotFoundError(f"{self.root}: the package has no module {module}")
+            raise ModuleNotFoundError(f"{self.root}: the package does not contain module {module}")
         if file is None:
             files = [*self.plugins[module].glob("*.py")]
         elif file.name == "__init__.py":

@@ -23,7 +23,7 @@ NLI_LABELS: tuple[str, ...] = get_args(NliLabel)
 def _below(file: str) -> str:
     """Return a relative path; ValueError if it may be outside the data root."""
     if PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
-        raise ValueError("a file below the data root: no absolute path, no ..")
+        raise ValueError("a file below the data root: a relative path without ..")
     return file
 
 
@@ -71,7 +71,7 @@ class Kept(Checked):
     @model_validator(mode="after")
     def _is_kept_one_way(self) -> Self:
         if self.limit and self.sample:
-            raise ValueError("one of limit and sample")
+            raise ValueError("limit or sample, not both")
         return self
 
 
@@ -99,19 +99,24 @@ class CorpusFormat(Entry, Kept):
         return ("anchor", "positive")
 
     @classmethod
-    def labelled(cls, recipe: Mapping[str, Any]) -> bool:
+    def is_labelled(cls, recipe: Mapping[str, Any]) -> bool:
         """Return whether the rows of a corpus with this recipe have labels.
 
-        A corpus in memory has the key `labelled`.
+        Args:
+            recipe: The corpus as a dict. A corpus in memory has the key `labelled`.
         """
         return cls.has_labels or bool(recipe.get("labelled"))
 
     @classmethod
     def characters(cls, recipe: Mapping[str, Any]) -> float:
-        """Return the approximate number of characters per text."""
+        """Return the approximate number of characters per text.
+
+        Args:
+            recipe: The corpus as a dict.
+        """
         return math.inf
 
-    def pinned(self, commit: Callable[[str], str | None]) -> Self:
+    def pin_commits(self, commit: Callable[[str], str | None]) -> Self:
         """Return the corpus with the commits of the hub datasets, if known.
 
         Args:
@@ -151,8 +156,7 @@ class OneColumn(CorpusFormat):
 class Lines(OneColumn, OneFile):
     """One sentence per line.
 
-    Empty lines are skipped, and lines with fewer than `min_words` or more than `max_words` words. With
-    `as_written` every line is a row with the spaces unchanged; an empty line becomes a single space.
+    Empty lines are skipped by default. With `as_written` an empty line becomes a single space.
 
     Attributes:
         min_words: lines with fewer words are skipped.
@@ -218,9 +222,7 @@ class Nli(CorpusFormat):
 
 
 class NliPairs(CorpusFormat):
-    """JSON lines of labelled pairs.
-
-    A row is the premise and the hypothesis of a line with one of the labels.
+    """JSON lines of labelled pairs; a row is the premise and the hypothesis.
 
     Attributes:
         files: the files, JSON lines.
@@ -266,11 +268,9 @@ class StsSentences(OneColumn):
 class Part(Checked):
     """A part of labelled rows: `train`, or `held-out` with a share of them.
 
-    The two parts have no sentence in common.
-
     Attributes:
         keep: `train`, or the part that is `held-out`.
-        share: the share of sentences that is held out.
+        share: the share of sentences that is held out. The two parts have no sentence in common.
         seed: the seed of the split.
     """
 
@@ -368,10 +368,10 @@ class HubDataset(CorpusFormat):
             raise ValueError("labels if and only if a column is the label")
         classes = self.classes.values() if self.map == "by-premise" else ()
         for label in (*self.keep, *classes):
-            check_known(label, self.labels, f'no label is named "{label}"', UserMessage)
+            check_known(label, self.labels, f'label "{label}" does not exist', UserMessage)
         return self
 
-    def pinned(self, commit: Callable[[str], str | None]) -> Self:
+    def pin_commits(self, commit: Callable[[str], str | None]) -> Self:
         """Return the corpus with the commits that `commit` returns."""
         parts = []
         for part in self.parts:
@@ -392,7 +392,7 @@ class HubDataset(CorpusFormat):
 
     def origin(self, root: Path) -> tuple[str, str]:
         """Return the names of the hub datasets, and the remedy."""
-        return " and ".join(dict.fromkeys(part.path for part in self.parts)), "check its commit"
+        return " and ".join(dict.fromkeys(part.path for part in self.parts)), "check the commit"
 
 
 Corpus = CorpusFormat

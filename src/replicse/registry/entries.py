@@ -132,7 +132,7 @@ class Entry(Checked):
         def check(value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
             known = cls.known()
             for name, parameters in value.items():
-                check_known(name, known, f'no {what} is named "{name}"', UserMessage)
+                check_known(name, known, f'{what} "{name}" does not exist', UserMessage)
                 if problem := known[name].problem({cls.key: name, **parameters}, partly=True):
                     raise UserMessage(f"{name}: {problem}")
             return value
@@ -181,7 +181,7 @@ class NamedEntry(Entry):
             return value
         if value not in cls.known():
             # Lists all names: the nearest name may be another function, such as mean for max.
-            raise UserMessage(f'no {cls.key} is named "{value}"; known: {", ".join(sorted(cls.known()))}')
+            raise UserMessage(f'{cls.key} "{value}" does not exist; known: {", ".join(sorted(cls.known()))}')
         return {cls.key: value}
 
     @classmethod

@@ -184,7 +184,7 @@ def _wanted(names: Iterable[str], workflow: Path) -> dict[str, Plugin]:
         other = wanted.setdefault(plugin.module, plugin)
         if other != plugin:
             raise BadInput(
-                f'plug-ins "{other.name}" and "{plugin.name}" are both the module {plugin.module}; rename one'
+                f'plug-ins "{other.name}" and "{plugin.name}" are both the module {plugin.module}; rename a plug-in'
             )
     return wanted
 
@@ -197,7 +197,7 @@ def _methods(workflow: Path) -> Iterator[Plugin]:
     for key, folder in folders.items():
         if not key.isidentifier():
             raise BadInput(
-                f"{folder}: the paper has a method.py, so its key must be a module name; start the key with a letter"
+                f"{folder}: the key of a paper with a method.py should be a module name; start the key with a letter"
                 " and use letters, digits and _"
             )
         module, place = f"{METHODS}.{key}", folder.resolve()
@@ -210,7 +210,7 @@ def _plugin(name: str) -> Plugin:
         return _of_package(name)
     place = below(Path(), name, "a plug-in's file or folder of the workspace")
     if not place.exists():
-        raise MissingData(f'plug-in "{name}": no such file or folder; {GONE}')
+        raise MissingData(f'plug-in "{name}": the file or folder does not exist; {GONE}')
     is_module = place.is_file() and place.suffix == ".py"
     if not is_module and not (place / "__init__.py").is_file():
         raise BadInput(f'plug-in "{name}": expected a Python file, or a folder with __init__.py')
@@ -224,7 +224,7 @@ def _of_package(name: str) -> Plugin:
     point = next(iter(points), None)
     spec = find_spec(_unit(point.module)) if point else None
     if point is None or spec is None or not spec.origin:
-        raise MissingData(f'plug-in "{name}": no installed package has it; install the package again')
+        raise MissingData(f'plug-in "{name}" is not installed; install the package again')
     place = Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
     version = point.dist.version if point.dist else "unknown"
     return Plugin(name, _unit(point.module), place, _sha256(place), point.module, version)

@@ -69,7 +69,7 @@ class PoolingParameters(NamedEntry):
             )
         if self.denoise and not self.template:
             raise UserMessage(
-                f"denoise is {str(self.denoise).lower()}, but there is no template to subtract; add template"
+                f"denoise is {str(self.denoise).lower()}, but a template to subtract is missing; add template"
             )
         return self
 
@@ -85,8 +85,8 @@ class PoolingParameters(NamedEntry):
             word = value.strip().casefold()
             ours = OF_SIMCSE.get(word, word.replace("_", "-").replace(" ", "-"))
             if ours in cls.known():
-                origin = ", which is a name in SimCSE's code" if word in OF_SIMCSE else ""
-                raise UserMessage(f'no pooling is named "{value}"{origin}; did you mean "{ours}"?')
+                origin = ", a name in SimCSE's code," if word in OF_SIMCSE else ""
+                raise UserMessage(f'pooling "{value}"{origin} does not exist; did you mean "{ours}"?')
         return super()._spelt_out(value)
 
     def __repr__(self) -> str:
@@ -102,7 +102,7 @@ class PoolingParameters(NamedEntry):
         return f"{self.pooling} ({', '.join(own)})" if own else self.pooling
 
     @property
-    def added(self) -> int:
+    def template_length(self) -> int:
         """Return the approximate number of tokens of the template."""
         return len(re.findall(r"\w+|[^\w\s]", PLACES.sub("", self.template or "")))
 
@@ -127,7 +127,9 @@ class PoolingParameters(NamedEntry):
         """
         if self.head == "random":
             return "a pooling with a trained head; random-head is only for tests"
-        return "no full_stop, because a training uses tokens and not text" if self.full_stop else ""
+        return (
+            "a pooling without full_stop, because training uses tokens and not text" if self.full_stop else ""
+        )
 
 
 class FirstToken(PoolingParameters):
@@ -161,7 +163,7 @@ class Cls(FirstToken):
     def _has_one_name(self) -> Self:
         if self.head:
             raise UserMessage(
-                f"head is {self.head}, but pooling cls has no head; use cls-head or random-head"
+                f"head is {self.head}, but pooling cls does not have a head; use cls-head or random-head"
             )
         return self
 
@@ -204,7 +206,7 @@ class Average(PoolingParameters):
     def _is_padded_alone(self) -> Self:
         if self.pad_to and self.template:
             raise UserMessage(
-                f"pad_to is {self.pad_to}, but rows with a template are not padded; remove one of them"
+                f"pad_to is {self.pad_to}, but rows with a template are not padded; remove pad_to or template"
             )
         return self
 
@@ -261,7 +263,8 @@ class Mask(PoolingParameters):
     def _has_its_mask(self) -> Self:
         if "{mask}" not in self.template:
             raise UserMessage(
-                f'template is "{self.template}"; expected {{mask}} in it, because the pooling uses its vector'
+                f'template is "{self.template}"; expected {{mask}} in it, because the pooling uses'
+                " this vector"
             )
         return self
 

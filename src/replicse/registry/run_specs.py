@@ -53,7 +53,7 @@ def _terms_by_name(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 
 def _given(part: Part | None, name: str, location: str) -> Part:
     if part is None:
-        raise BadInput(f"{location}: the run has no {name}; add it to its recipe")
+        raise BadInput(f"{location}: the run does not specify {name}; add {name} to the recipe")
     return part
 
 
@@ -152,9 +152,9 @@ class InitSpec(Checked):
     @model_validator(mode="after")
     def _keeps_what_there_is(self) -> Self:
         if self.fresh is not None and any(self.kept.values()):
-            raise ValueError("keep_head, keep_terms and family only with use or backbone")
+            raise ValueError("keep_head, keep_terms and family only if use or backbone is set")
         if self.average and self.keep_terms:
-            raise ValueError("keep_terms only with use, because weights of terms are not averaged")
+            raise ValueError("keep_terms only if use is set, because weights of terms are not averaged")
         return self
 
     def of_paper(self, paper: str) -> Self:

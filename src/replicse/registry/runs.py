@@ -78,9 +78,9 @@ class RunSource(Checked):
         return CorpusFormat.known().get(str(self.corpus.get("format")), CorpusFormat)
 
     @property
-    def labelled(self) -> bool:
+    def is_labelled(self) -> bool:
         """Return whether the corpus has labels."""
-        return self.corpus_format.labelled(self.corpus)
+        return self.corpus_format.is_labelled(self.corpus)
 
     def unfit(self, term: Term) -> str:
         """Return an unsatisfied requirement of a term.
@@ -91,12 +91,12 @@ class RunSource(Checked):
         Returns:
             The requirement; an empty string if the term can use the source.
         """
-        if missing := term.missing():
+        if missing := term.describe_missing():
             return f"term {term.term} with {missing}"
         beyond = [view for view in term.named_views() if view >= len(self.views)]
         if beyond:
             return f"term {term.term} on views 0 to {len(self.views) - 1}, not on view {beyond[0]}"
-        if term.reads_labels() and not self.labelled:
+        if term.reads_labels() and not self.is_labelled:
             return f"a labelled corpus for term {term.term}, not {self.corpus.get('name')}"
         return ""
 
@@ -139,7 +139,7 @@ class Run(RunOptions, RunSource):
             return f"a head of task {task} to select by; the terms train {sorted(self.heads)}"
         if getattr(self.head, "standout", None) and not self.trains_head:
             return "pooling.train cls-head for a head with standout"
-        if self.order.reads_labels() and not all(source.labelled for source in self.sources):
+        if self.order.reads_labels() and not all(source.is_labelled for source in self.sources):
             return f"a labelled corpus for order {self.order.order}, not {self.corpus.get('name')}"
         if self.freeze.but and not self.freeze.encoder:
             return "freeze: {encoder: true} for freeze.but"
@@ -154,7 +154,8 @@ class Run(RunOptions, RunSource):
         if names and not self.momentum:
             return f"momentum: {{decay: ...}} for term {names[0]}, which uses a momentum encoder"
         if self.momentum and not names:
-            return f"no momentum, because no term uses it ({', '.join(term.term for term in self.terms)})"
+            terms = ", ".join(term.term for term in self.terms)
+            return f"a run without momentum, because the terms ({terms}) do not use it"
         return "encoders shared with momentum" if self.momentum and self.encoders == "two" else ""
 
     def _unfit_precision(self) -> str:
@@ -162,7 +163,7 @@ class Run(RunOptions, RunSource):
         optimiser = self.optimisation.optimiser
         if self.precision == "fp16" and optimiser.closure:
             return (
-                f"precision fp32 or bf16 for optimiser {optimiser.optimiser}: its step computes gradients again, and"
+                f"precision fp32 or bf16 for optimiser {optimiser.optimiser}: the step computes gradients again, and"
                 " loss scaling (fp16) cannot skip such a step"
             )
         return ""

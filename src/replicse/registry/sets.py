@@ -19,7 +19,7 @@ RESERVED = ("failures", "pairs")
 
 def _name(name: str) -> str:
     if name in RESERVED:
-        raise UserMessage(f'the name "{name}" is reserved; choose another name for the set')
+        raise UserMessage(f'the name "{name}" is reserved; choose another name for the dataset')
     return name
 
 

@@ -38,7 +38,7 @@ VARIANTS = {
     "mean-of-subsets": "mean of the subsets' correlations",
     "weighted-mean": "mean of the subsets' correlations by their sizes",
     "pearson": "Pearson's correlation instead of Spearman's",
-    "development-set": "development sets of STS-B and SICK-R, and their mean as average",
+    "development-set": "development datasets of STS-B and SICK-R, and their mean as average",
     "sick-r-all-splits": "all 9,927 pairs of SICK-R, as MTEB takes them",
     "stsb-regressor": "a regression on STS-B's training pairs instead of the cosine",
 }

@@ -65,7 +65,7 @@ class Table(CorpusFormat):
         return tuple(getattr(self, role) for role in (*self.columns, *["label"] * bool(self.label)))
 
     @classmethod
-    def labelled(cls, recipe: Mapping[str, Any]) -> bool:
+    def is_labelled(cls, recipe: Mapping[str, Any]) -> bool:
         """Return whether a heading of labels is specified.
 
         Args:

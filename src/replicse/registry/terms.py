@@ -42,7 +42,7 @@ class TermParameters(Entry):
         fields = type(self).model_fields
         numbers = [key for key, field in fields.items() if field.annotation is float and key != "weight"]
         for key in self.schedules:
-            check_known(key, numbers, f'schedules: term {self.term} has no number "{key}"', UserMessage)
+            check_known(key, numbers, f'schedules: "{key}" is not a number of term {self.term}', UserMessage)
         return self
 
     def at(self, step: int, steps: int) -> Self:
@@ -121,7 +121,7 @@ class TermParameters(Entry):
         """
         return len(self.vector_views(count))
 
-    def missing(self) -> str:
+    def describe_missing(self) -> str:
         """Return the missing parameters, or "" if there are none."""
         return ""
 

@@ -26,7 +26,7 @@ def check_cache_folder(environment: Mapping[str, str]) -> None:
         (folder / "snakemake").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(
-            f"{folder}: {error.strerror}, but Snakemake needs it for its cache; set XDG_CACHE_HOME to a writable folder"
+            f"{folder}: {error.strerror}, but Snakemake uses it as a cache; set XDG_CACHE_HOME to a writable folder"
         ) from None
 
 
@@ -43,5 +43,5 @@ def raise_file_limit(needed: int = OPEN_FILES) -> None:
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return
     if hard != resource.RLIM_INFINITY and hard < needed:
-        raise BadInput(f"a process may open {hard} files, but a study needs {needed}; increase ulimit -n")
+        raise BadInput(f"a process can open {hard} files, but a study needs {needed}; increase ulimit -n")
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

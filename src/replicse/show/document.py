@@ -170,7 +170,7 @@ def _check_drawing(item: str, stem: Path) -> None:
     for suffix in DRAWINGS:
         path = stem.with_name(f"{stem.name}.{suffix}")
         if not path.exists():
-            raise MissingData(f"{path}: no such file; draw the figure of {item} first")
+            raise MissingData(f"{path} does not exist; draw the figure of {item} first")
     drawing = stem.with_name(f"{stem.name}.svg")
     if not read_text(drawing).rstrip().endswith("</svg>"):
         raise BadInput(f"{drawing}: truncated; delete the file and draw the figure of {item} again")

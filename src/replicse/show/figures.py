@@ -50,7 +50,7 @@ def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]
     if kind not in DRAWERS:
         raise BadInput(f'figure "{kind}" is unknown{nearest(kind, DRAWERS)}')
     if not records:
-        raise NothingToDraw(f"{stem}: nothing to draw; no cell of the figure has a number")
+        raise NothingToDraw(f"{stem}: cannot draw the figure, because the cells do not contain a number")
     import matplotlib
 
     with matplotlib.rc_context(fname=STYLE):

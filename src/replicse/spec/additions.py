@@ -62,6 +62,6 @@ def _join_entries(
             if name in shared and home != file:
                 key = f"{Path(home).parent.name}/{name}"
             if key in joined:
-                raise BadInput(f'{home}: {kind}: "{name}" is in {joined[key][1]} too; rename one')
+                raise BadInput(f'{home}: {kind}: "{name}" is in {joined[key][1]} too; use different names')
             joined[key] = entry, home
     return joined

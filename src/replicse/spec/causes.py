@@ -108,7 +108,7 @@ class Cause(Checked):
     def _reports_are_of_threads(self) -> Self:
         other = next((each.thread for each in self.reports if each.thread not in self.threads), None)
         if other:
-            raise ValueError(f'reports of its threads, not of "{other}"')
+            raise ValueError(f'reports of threads of the cause, not of "{other}"')
         if "measured here" in self.threads.values() and not (self.checks or self.protocols):
             raise ValueError("checks or protocols next to a thread in which it was measured here")
         return self
@@ -143,7 +143,7 @@ class Cause(Checked):
         if suite and self.metrics and suite not in self.metrics:
             return f"the number is of {suite}"
         if self.models and model.strip() and not any(part in model.lower() for part in self.models):
-            return f"the encoder is none of {', '.join(self.models)}"
+            return f"the encoder is not {' or '.join(self.models)}"
         return ""
 
 

@@ -121,7 +121,7 @@ class CellNames:
         elif full in self._cells:
             names = (self.name(self._cells[full]),)
         if not names:
-            raise BadInput(f'{location}: no cell "{name}" has a number{self._nearest(full)}')
+            raise BadInput(f'{location}: cell "{name}" does not have a number{self._nearest(full)}')
         return names
 
     def _is_reported(self, name: str) -> bool:

@@ -37,7 +37,7 @@ def _resolve_relation(claim: Claim, relation: Relation, names: CellNames) -> Rel
             cells = dict(zip(cells, _same_rows(list(cells.values()), names), strict=True))
         empty = next((name for name, entry in cells.items() if not entry), None)
         if empty:
-            raise BadInput(f'{claim.location}: "{empty}" leaves no row to compare')
+            raise BadInput(f'{claim.location}: "{empty}" does not leave a row to compare')
         if side.single:
             return [Expression(f"{{{each}}}") for each in cells[side.names[0]]]
         return [side.replace_names(lambda name: _in_braces(name, cells[name]))]

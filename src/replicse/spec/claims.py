@@ -66,11 +66,11 @@ class Relation(Checked):
     @model_validator(mode="after")
     def _is_sound(self) -> Self:
         if not self.cells:
-            raise ValueError("a cell on one side at least")
+            raise ValueError("a cell on the left or right")
         if bool(self.over) != any("{}" in cell for cell in self.cells):
-            raise ValueError("{} in a name where over is given, and only there")
+            raise ValueError("{} in a name if over is given, and only then")
         if self.op == "up to" and (len(self.right) > 1 or self.right[0].names or not self.margin):
-            raise ValueError("a number on the right of up to, and half a unit of its last digit as margin")
+            raise ValueError("a number on the right of up to, and half a unit of the last digit as margin")
         return self
 
     @property
@@ -282,9 +282,9 @@ def contradictions(claims: Iterable[Claim]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for claim in by_name.values():
         for other in claim.contradicts:
-            check_known(other, by_name, f'{claim.location}: contradicts "{other}", no claim')
+            check_known(other, by_name, f'{claim.location}: contradicts "{other}", which is not a claim')
             if by_name[other].paper == claim.paper:
-                problem = f'contradicts "{other}" of the same paper; name one of another paper'
+                problem = f'contradicts "{other}" of the same paper; use a claim of another paper'
                 raise BadInput(f"{claim.location}: {problem}")
             found.setdefault(claim.name, {})[other] = None
             found.setdefault(other, {})[claim.name] = None

@@ -42,9 +42,9 @@ class Reducer(Checked):
         if (self.statistic == "percentile") != (self.q is not None):
             raise ValueError("{percentile: 0 to 100}, or another statistic without a number")
         if (self.statistic == "argmax") != (self.shows is not None):
-            raise ValueError("{argmax: section.key of the run}, or another statistic without one")
+            raise ValueError("{argmax: section.key of the run}, or another statistic without a key")
         if (self.statistic == "best_by") != (self.by is not None):
-            raise ValueError("{best_by: a column of the item}, or another statistic without one")
+            raise ValueError("{best_by: a column of the item}, or another statistic without a column")
         if self.shows is not None and (problem := run_path_problem(self.shows)):
             raise UserMessage(f'argmax is "{self.shows}"; expected {problem}')
         return self
@@ -237,7 +237,7 @@ class Derived(_Column):
     @model_validator(mode="after")
     def _is_a_formula(self) -> Self:
         if not self.parsed.names:
-            raise ValueError("a formula with at least one {column}")
+            raise ValueError("a formula that uses a {column}")
         if self.over.jobs is not None:
             raise ValueError("a formula without over.jobs; set over.jobs in the columns of the formula")
         return self

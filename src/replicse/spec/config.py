@@ -254,7 +254,7 @@ def read_config(
     config: dict[str, Any] = {}
     for file in files:
         if file == SHIPPED:
-            check_there(file, "go to a folder with a study, or create one with replicse init")
+            check_there(file, "go to a folder with a study, or use replicse init to create a folder")
         document = read_json(file) if file.suffix == ".json" else read_yaml(file)
         if not isinstance(document, dict):
             raise BadInput(f"{file}: expected a mapping from keys to values, such as scale: micro")
@@ -264,7 +264,7 @@ def read_config(
             config = merge_layers(config, {key: yaml.safe_load(text)})
         except (yaml.YAMLError, ValueError):  # YAML raises ValueError for an invalid date
             raise BadInput(
-                f"--config {key}={text}: not valid YAML; expected a value such as seeds=[0,1]"
+                f"--config {key}={text}: cannot parse YAML; expected a value such as seeds=[0,1]"
             ) from None
     if scale is not None:
         config["scale"] = scale

@@ -25,7 +25,7 @@ EXPECTED = "sums, differences, products and quotients of numbers and {name}, or 
 def _mean(*columns: Sequence[float]) -> float:
     numbers = [*itertools.chain(*columns)]
     if not numbers:
-        raise ValueError("a mean of nothing")
+        raise ValueError("a mean of an empty list")
     return math.fsum(numbers) / len(numbers)
 
 

@@ -15,7 +15,7 @@ LOCK = "hub.lock.yaml"
 
 def _commit(commit: str) -> str:
     if not re.fullmatch("[0-9a-f]{7,40}", commit):
-        raise ValueError("a commit of 40 hexadecimal digits, its first 7 or more, or null")
+        raise ValueError("a commit of 7 to 40 hexadecimal digits, or null")
     return commit
 
 

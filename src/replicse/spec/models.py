@@ -64,11 +64,13 @@ class Vary(Checked):
         kinds = AugmentationParameters.known().values()
         keys = {key for kind in kinds for key in kind.model_fields}
         for key in value:
-            check_known(key, keys, f'no augmentation has "{key}"', UserMessage)
+            check_known(key, keys, f'"{key}" is not a key of an augmentation', UserMessage)
         fitting = [kind for kind in kinds if set(value) <= set(kind.model_fields)]
         problems = [kind.problem(value, partly=True) for kind in fitting]
         if all(problems):
-            raise UserMessage(problems[0] if problems else f"no one augmentation has {', '.join(value)}")
+            raise UserMessage(
+                problems[0] if problems else f"{', '.join(value)} are not keys of the same augmentation"
+            )
         return value
 
 
@@ -161,7 +163,7 @@ class Domain(Checked):
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:
         if self.choice is None and operator.ge(*self.ends):
-            raise ValueError("two bounds, the lower one first")
+            raise ValueError("two bounds in ascending order")
         return self
 
     @property
@@ -288,9 +290,9 @@ class EncoderRequest(Checked):
     def _is_unambiguous(self) -> Self:
         named = [key for key in SOURCES if getattr(self, key) is not None]
         if len(named) > 1:
-            raise ValueError(f"one of {', '.join(SOURCES)}, not {' and '.join(named)}")
+            raise ValueError(f"a single source ({', '.join(SOURCES)}), not {' and '.join(named)}")
         if self.grid and self.draw:
-            raise ValueError("one of grid and draw")
+            raise ValueError("grid or draw, not both")
         if self.postprocess and not isinstance(self.postprocess.fit, str):
             raise UserMessage('postprocess.fit is a mapping; expected the name of a corpus, or "target"')
         return self

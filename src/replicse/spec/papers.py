@@ -173,7 +173,7 @@ def load_paper(folder: Path) -> Paper:
     check_names(f"{folder / 'paper.yaml'}: order", about.order, items)
     for name in about.order:
         if about.order.count(name) > 1:
-            raise BadInput(f'{folder / "paper.yaml"}: order names "{name}" twice; keep one')
+            raise BadInput(f'{folder / "paper.yaml"}: order names "{name}" twice; remove the duplicate')
     ordered = {name: items[name] for name in dict.fromkeys([*about.order, *items])}
     corpora, sets = folder / "corpora.yaml", folder / "sets.yaml"
     paper = Paper(
@@ -218,7 +218,7 @@ def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]
     for file in looked_up(workflow, "papers/*/*"):
         if file.name in PARTS and not (file.parent / "paper.yaml").exists():
             raise BadInput(
-                f"{file.parent}: {file.name} is there, but no paper.yaml; write one, or move the folder away"
+                f"{file.parent}: {file.name} exists, but paper.yaml does not; write paper.yaml, or move the folder away"
             )
     folders = {file.parent.name: file.parent for file in looked_up(workflow, "papers/*/paper.yaml")}
     return {key: load_paper(folders[key]) for key in sorted(folders)}
@@ -253,7 +253,7 @@ def _misplaced(paper: Paper) -> Iterator[str]:
     named = {cell.item_name for cell in paper.reported}
     for name in paper.about.elsewhere:
         if name not in named:
-            yield f'{paper.folder / "paper.yaml"}: elsewhere names "{name}", but {file} has no number of it'
+            yield f'{paper.folder / "paper.yaml"}: elsewhere names "{name}", but {file} does not contain {name}'
     for cell, printed in paper.reported.items():
         name = cell.item_name
         if name in others:
@@ -278,10 +278,10 @@ def _describe_misplaced(file: Path, cell: CellId, item: Item) -> str:
     problem = f'{file}: {item.name} has a number for "{cell.place}", but {item.file}'
     metrics = sorted(each.metric for each in cells if each.short == cell.short)
     if not metrics:
-        return f"{problem} has no such cell{nearest(cell.place, [each.place for each in cells])}"
+        return f"{problem} does not contain the cell{nearest(cell.place, [each.place for each in cells])}"
     if any(metrics):
         return f'{problem} has the metric "{" and ".join(metrics)}" there; use this metric'
-    return f"{problem} has no metric there; add setting: {{metric: {cell.metric}}}"
+    return f"{problem} does not specify a metric there; add setting: {{metric: {cell.metric}}}"
 
 
 def _check_statistic(printed: Reported, column: AnyColumn, location: str) -> Iterator[str]:
@@ -289,7 +289,7 @@ def _check_statistic(printed: Reported, column: AnyColumn, location: str) -> Ite
     over = Reducer() if column.kind == "text" else column.over.seeds
     if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
         q = "" if printed.q is None else f" {printed.q:g}"
-        yield f"{location} reports a {printed.statistic}{q}, but its column has the {over.name} over seeds"
+        yield f"{location} reports a {printed.statistic}{q}, but the column has the {over.name} over seeds"
 
 
 def _check_range(printed: Reported, column: AnyColumn, path: str, location: str) -> Iterator[str]:

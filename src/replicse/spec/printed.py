@@ -186,7 +186,7 @@ def read_reported(path: Path) -> dict[CellId, Reported]:
         location = f"{path}:{line}"
         cell = CellId(f"{path.parent.name}/{entry['item']}", entry["row"], entry["column"], entry["metric"])
         if cell in result:
-            raise BadInput(f"{location}: {entry['item']}/{cell.place} is given twice; keep one line")
+            raise BadInput(f"{location}: {entry['item']}/{cell.place} is given twice; remove the duplicate")
         result[cell] = _reported(entry, location)
     return result
 
@@ -206,7 +206,9 @@ def _reported(entry: dict[str, str], location: str) -> Reported:
     spread = {name: entry[name] for name in SPREAD_FIELDS if entry.get(name)}
     if number and number.sd:
         if spread.setdefault("sd", number.sd) != number.sd:
-            raise BadInput(f'{location}: value is "{entry["value"]}", but sd is "{spread["sd"]}"; keep one')
+            raise BadInput(
+                f'{location}: value is "{entry["value"]}", but sd is "{spread["sd"]}"; correct value or sd'
+            )
         spread.setdefault("statistic", "mean")
         if "seeds" not in spread:
             raise BadInput(

@@ -109,7 +109,7 @@ def load_protocols(
         if protocol.id in (AS_DESCRIBED, AS_RUN):
             raise BadInput(f'{file}: protocol "{protocol.id}" is a reserved name; choose another id')
         if not protocol.change.model_fields_set:
-            raise BadInput(f"{file}: {protocol.id}.change is empty; add at least one change")
+            raise BadInput(f"{file}: {protocol.id}.change is empty; add a change")
         location = f"{file}: {protocol.id}"
         check_names(f"{location}.cells", protocol.cells, items)
         for item, rows in protocol.cells.items():

@@ -276,7 +276,7 @@ def _read_readings(source: Source) -> Iterator[SourceReading]:
         key = [reading.cell, reading.setting, row["seed"] or f"{reading.value} {reading.place}"]
         earlier = first_line.setdefault(tuple(key), line)
         if earlier != line:
-            raise BadInput(f"{location}: the same reading as in line {earlier}; keep one of them")
+            raise BadInput(f"{location}: the same reading as in line {earlier}; remove the duplicate")
         yield reading
 
 
@@ -290,7 +290,7 @@ def _read_reading(source: Source, row: Mapping[str, str], line: int, location: s
         raise BadInput(f'{location}: value is "{row["value"]}"; write a number as published, as in 75.30')
     if row["seed"] and not WHOLE.fullmatch(row["seed"]):
         raise BadInput(
-            f'{location}: seed is "{row["seed"]}"; write an integer, or nothing if it is not stated'
+            f'{location}: seed is "{row["seed"]}"; write an integer, or leave it empty if the seed is not stated'
         )
     seed = int(row["seed"]) if row["seed"] else None
     values = {**row, "seed": seed, "source": source.name, "line": line}

@@ -46,7 +46,7 @@ class NumberInText(Checked):
     @model_validator(mode="after")
     def _is_sound(self) -> Self:
         if self.formula and not Expression(self.formula).names:
-            raise ValueError("a formula with at least one {name}")
+            raise ValueError("a formula that uses a {name}")
         problem = run_path_problem(self.searched) if self.searched else ""
         if problem:
             raise ValueError(problem)
@@ -85,13 +85,13 @@ def _list_entries(
             (name,) = names.full_names(f"{home}/{number}", paper.key, location)
             cell = names.cell(name)
             if cell not in left:
-                raise BadInput(f'{location}: "{number}" is described twice; keep one entry')
+                raise BadInput(f'{location}: "{number}" is described twice; remove an entry')
             _check_sentence(entry, number, left.pop(cell), paper, location)
             yield cell, full
     if left:
         number = next(iter(left)).place
         raise BadInput(
-            f'{file}: "{number}" of reported.csv has no explanation; add one of: is, claim, searched, alone'
+            f'{file}: "{number}" of reported.csv is not explained; add is, claim, searched or alone'
         )
 
 
@@ -110,13 +110,13 @@ def _resolve_formula(
         if name.startswith(COUNTED):
             if not datasets.parts(name):
                 raise BadInput(
-                    f'{location}: datasets.yaml has no size "{name}"{nearest(name, datasets.sizes)}'
+                    f'{location}: datasets.yaml does not contain size "{name}"{nearest(name, datasets.sizes)}'
                 )
             continue
         (full,) = names.full_names(name, paper.key, location)
         printed = names.reported(full)
         if printed is None or printed.number is None:
-            raise BadInput(f'{location}: cell "{name}" has no reported number; use another cell')
+            raise BadInput(f'{location}: cell "{name}" does not have a reported number; use another cell')
         text = text.replace(f"{{{name}}}", f"{{{full}}}")
     return entry.model_copy(update={"formula": text})
 
@@ -126,7 +126,7 @@ def _check_sentence(entry: NumberInText, number: str, printed: Reported, paper: 
     if entry.claim is None:
         return
     texts = {claim.id: claim.text for claim in paper.claims}
-    check_known(entry.claim, texts, f'{location}: no claim "{entry.claim}"')
+    check_known(entry.claim, texts, f'{location}: claim "{entry.claim}" does not exist')
     value = re.escape(printed.value.lstrip("+-−"))
     if not re.search(rf"(?<![\d.]){value}(?!\.?\d)", texts[entry.claim]):
         raise BadInput(

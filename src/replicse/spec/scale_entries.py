@@ -120,7 +120,7 @@ class Adjust(Checked):
     @model_validator(mode="after")
     def _is_one_rule(self) -> Self:
         bounded = self.path in HEAD_WIDTHS and self.at_most is not None
-        problem = "no terms" if self.path.startswith("terms.") else run_path_problem(self.path)
+        problem = "a path outside of terms" if self.path.startswith("terms.") else run_path_problem(self.path)
         if problem and not bounded:
             raise ValueError(f'for the path "{self.path}": {problem}')
         if len(self.model_fields_set & {"factor", "at_most", "set"}) != 1:

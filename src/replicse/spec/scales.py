@@ -152,10 +152,10 @@ class Scale(Checked):
         entry = current().suites[suite]
         names = self.options.get(suite, {}).get(entry.named_by, {})
         home = "papers and config" if suite == "sets" else self.file
-        check_known(name, names, f'{location}: {entry.named_by} of {home} have no "{name}"')
+        check_known(name, names, f'{location}: {entry.named_by} of {home} do not contain "{name}"')
         if suite == "sets" and not (wanted := EvaluationSet.of(names[name], location)).yields(metric):
             raise BadInput(
-                f'{location}: set "{name}" has {wanted.metrics}, not {metric}; use one of these metrics'
+                f'{location}: dataset "{name}" has {wanted.metrics}, not {metric}; use a metric of the dataset'
             )
 
     @field_validator("options")
@@ -163,7 +163,7 @@ class Scale(Checked):
     def _are_options(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         known = current().suites
         for name, options in value.items():
-            check_known(name, known, f'no suite is named "{name}"', UserMessage)
+            check_known(name, known, f'suite "{name}" does not exist', UserMessage)
             problem = known[name].options.problem(options)
             if problem:
                 raise UserMessage(f"{name}: {problem}")
@@ -195,7 +195,7 @@ class Scale(Checked):
         read = [each.plain() for kind in (self.corpora, self.vectors) for each in kind.values()]
         files = [*self.data.files, *named_files(mappings([read, self.options]))]
         for name in self.downloads:
-            check_known(name, files, f'downloads: no corpus uses the file "{name}"', UserMessage)
+            check_known(name, files, f'downloads: corpora do not use the file "{name}"', UserMessage)
         return self
 
     def corpus(self, name: str, location: str) -> dict[str, Any]:
@@ -227,7 +227,7 @@ class Scale(Checked):
             keys = [key for key in keys if self.corpus(key, "corpora") == recipe]
         return {**recipe, **self.corpora[keys[0]].plain()}
 
-    def pinned(self, lock: Lock) -> Self:
+    def pin_commits(self, lock: Lock) -> Self:
         """Return the scale with hub datasets at locked commits.
 
         Args:
@@ -278,7 +278,7 @@ class Scale(Checked):
         entries = getattr(self, kind)
         if name in entries:
             return entries[name]
-        missing = f'{location}: {kind} of {self.file} have no "{name}"'
+        missing = f'{location}: {kind} of {self.file} do not contain "{name}"'
         others = {key: load_scale(file, self._files) for key, file in self._files.items()}
         homes = [key for key, other in others.items() if name in getattr(other, kind)]
         if homes and all(self._files[key].parent == WORKSPACE for key in homes):
@@ -299,11 +299,11 @@ class Scale(Checked):
 def _pinned(value: Any, lock: Lock) -> Any:
     """Return corpora, or dicts with corpora, at the commits of a lock."""
     if isinstance(value, Corpus):
-        return value.pinned(lock.revision)
+        return value.pin_commits(lock.revision)
     if not isinstance(value, Mapping):
         return value
     if value.get("format") == "hub-dataset":
-        return HubDataset.of(value, "corpora").pinned(lock.revision).plain()
+        return HubDataset.of(value, "corpora").pin_commits(lock.revision).plain()
     return {key: _pinned(entry, lock) for key, entry in value.items()}
 
 

@@ -334,7 +334,7 @@ def load_item(path: Path, paper: str) -> Item:
     for path_, location in _paths(item):
         if path_ and not is_metric(path_):
             near = nearest(path_, [*known_paths(), *listed_paths()])
-            raise BadInput(f'{path}: {location} is "{path_}", which no suite yields{near}')
+            raise BadInput(f'{path}: {location} is "{path_}", which suites do not compute{near}')
         if path_.startswith("trajectory/"):
             raise BadInput(
                 f'{path}: {location} is "{path_}"; steps belong in figures with a trajectory, without columns'

@@ -72,4 +72,4 @@ class Checkpoints:
         Returns:
             A message about the vectors that `score` computed last, empty if they have not collapsed.
         """
-        return "" if self._encoder is None else self._encoder.collapsed()
+        return "" if self._encoder is None else self._encoder.describe_collapse()

@@ -54,7 +54,7 @@ def count(
 
     @functools.cache
     def read(name: str) -> Columns:
-        check_known(name, corpora, f'no corpus is named "{name}"')
+        check_known(name, corpora, f'corpus "{name}" does not exist')
         return read_corpus(root, corpora[name])
 
     for path in sorted(wanted):
@@ -125,9 +125,9 @@ def _count(
         case [_, name]:
             sides = list(read(name).values())
             if len(sides) < 2:
-                raise BadInput(f"corpus {name} has one column, but the overlap needs two")
+                raise BadInput(f"corpus {name} has 1 column, but the overlap requires 2")
             return lexical_overlap(*sides[:2])
-    raise ValueError(f"nothing is counted at {'/'.join(parts)}")
+    raise ValueError(f"cannot count {'/'.join(parts)}")
 
 
 def _count_shared(columns: Columns, subsets: Iterable[StsSubset]) -> int:

@@ -117,8 +117,8 @@ class SentenceModel(nn.Module):
         """
         if self.momentum is None:
             raise BadInput(
-                "a term uses the momentum encoder, but the run has no momentum encoder; add the view to"
-                " momentum_views"
+                "a term uses the momentum encoder, but the run does not have a momentum encoder; add the view"
+                " to momentum_views"
             )
         return self.momentum.vectors(batch, pooling, self.head)
 
@@ -223,7 +223,9 @@ def _frozen_encoder(backbone: Backbone, words: Sequence[str]) -> list[nn.Paramet
     weights = dict(backbone.named_parameters())
     for word in words:
         if not any(word in name for name in weights):
-            raise BadInput(f"freeze.but: no name of a weight of the encoder contains {word}; correct it")
+            raise BadInput(
+                f"freeze.but: the encoder does not have a weight whose name contains {word}; correct it"
+            )
     trained = {id(weight) for weight in backbone.token_head_parameters()}
     if not words:
         trained |= {id(weight) for weight in backbone.added}
@@ -326,6 +328,6 @@ def _choose_head(
         return stored
     if spec.init.keep_head and spec.trains_head and (stored is not None or not spec.init.run):
         raise BadInput(
-            f"{init}: there is no {spec.head.kind} head to keep; remove init.keep_head from the run"
+            f"{init}: the {spec.head.kind} head to keep does not exist; remove init.keep_head from the run"
         )
     return make_head(spec.head, backbone.hidden)

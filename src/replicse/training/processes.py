@@ -147,7 +147,7 @@ def _read_last_words(others: Sequence[subprocess.Popen], logs: Sequence[Path]) -
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = other.wait(ENDING)
             lines = log.read_text(errors="replace").splitlines()
-            return next((line for line in reversed(lines) if line), f"exit code {code}, its log is empty")
+            return next((line for line in reversed(lines) if line), f"exit code {code}, empty log")
     return ""
 
 

@@ -85,4 +85,4 @@ def _check_data(data: TrainingData, spec: RunSource, vocabulary: int) -> None:
                 f" vocabulary of the encoder has {vocabulary} tokens; prepare the store with the encoder's tokenizer"
             )
     if data.labels is None and any(term.reads_labels() for term in spec.objective):
-        raise BadInput(f"{data.stores[0]}: the store has no labels; use a corpus with labels")
+        raise BadInput(f"{data.stores[0]}: the store does not contain labels; use a corpus with labels")

@@ -110,5 +110,5 @@ def test_the_number_is_a_share_of_the_length(length, count):
 
 
 def test_an_encoder_without_a_masked_lm_head_is_refused(folder):
-    with pytest.raises(BadInput, match="no masked-LM head"):
+    with pytest.raises(BadInput, match="does not have the masked-LM head"):
         augment(["bal"], {"name": "masked-lm", "ratio": 0.15, "encoder": str(folder / "without")})

@@ -102,8 +102,8 @@ def test_differences_to_the_baseline_row_have_interval_and_p(compared, tmp_path)
 
 def test_a_claim_shows_the_numbers_of_its_cells(own_table):
     numbers = cell_numbers([own_table])
-    assert numbers["simcse/table5/mine/avg"] == "no printed number, ours 74.84"
-    assert numbers["simcse/table5/simcse/avg"] == "76.25, ours no number"
+    assert numbers["simcse/table5/mine/avg"] == "not printed, ours 74.84"
+    assert numbers["simcse/table5/simcse/avg"] == "76.25, ours missing"
 
 
 def test_a_fact_that_is_no_option_is_refused_with_what_to_type():

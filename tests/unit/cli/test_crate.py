@@ -111,4 +111,4 @@ def test_a_crate_is_not_written_in_the_place_of_a_folder(tmp_path, capsys):
 
 def test_the_nearest_study_is_named(tmp_path, capsys):
     assert packed(tmp_path / "x.zip", "compat") == 2
-    assert 'no committed study is named "compat"; did you mean "compact"?' in capsys.readouterr().err
+    assert 'the committed study "compat" does not exist; did you mean "compact"?' in capsys.readouterr().err

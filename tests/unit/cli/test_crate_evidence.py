@@ -120,7 +120,7 @@ def test_another_pair_or_another_cell_is_found(study, capsys):
     assert (
         "simcse/table3/p0." in message
         and "sts-dev/STS-B/all of" in message
-        and "but its evaluation has" in message
+        and "but the evaluation has" in message
     )
 
 
@@ -155,9 +155,9 @@ def test_weights_go_where_the_user_names_and_removed_ones_keep_their_checksum(st
 def test_a_crate_without_evaluations_says_how_to_write_one_with_them(study, capsys):
     shutil.rmtree("results")
     assert main(["keep", "mine", "--crate", "mine.zip"]) == 0
-    assert "so the crate has no scores of pairs" in " ".join(capsys.readouterr().err.split())
+    assert "so the crate does not contain scores of pairs" in " ".join(capsys.readouterr().err.split())
     assert main(["validate", "mine.zip"]) == 2
-    assert "mine.zip: contains no evaluations; write it in the folder" in " ".join(
+    assert "mine.zip: does not contain evaluations; write the crate in the folder" in " ".join(
         capsys.readouterr().err.split()
     )
     assert main(["keep", "mine", "--crate", "mine.zip", "--weights", "out"]) == 2

@@ -66,7 +66,7 @@ def test_a_data_file_that_is_not_there_is_named_with_its_place(found, tmp_path):
 def test_the_hub_is_missing_where_encoders_come_from_it(found):
     code, told = found("scale: paper\npapers: {diffcse: [table2]}\nseeds: [0]\n")
     assert code == 1 and told["hub"][0]["state"] == "missing" and "HTTPS_PROXY" in told["hub"][0]["remedy"]
-    assert "no commit in hub.lock.yaml" in told["pins"][0]["found"]
+    assert "hub.lock.yaml does not contain a commit of" in told["pins"][0]["found"]
 
 
 def test_the_datasets_of_mteb_are_fetched_and_their_size_is_said(found, monkeypatch):

@@ -7,7 +7,7 @@ from replicse.cli import main
 
 @pytest.mark.parametrize(
     ("data", "error"),
-    [("absent", "no such folder"), ("empty", "contains no folder SentEval")],
+    [("absent", "the folder does not exist"), ("empty", "does not contain a folder SentEval")],
 )
 def test_evaluate_checks_the_data_before_it_loads_the_encoder(tmp_path, capsys, data, error):
     """Name the missing data and not the missing encoder, which would be loaded afterwards.

@@ -99,7 +99,9 @@ def test_the_runs_of_a_search_and_frozen_models_are_asked_too(study):
         write_json(file, {**read_json(file), "encoder": f"results/micro/runs/{run}/best"})
     runs, _ = records_of([result.model_copy(update={"cells": (cell,)})], Path("results/micro"))
     assert runs[run] and runs["teacher-s0"] == {}
-    with pytest.raises(BadInput, match=r"runs/teacher-s0/provenance\.json: no record of the code"):
+    with pytest.raises(
+        BadInput, match=r"runs/teacher-s0/provenance\.json: the record of the code is missing"
+    ):
         refuse_uncommitted(runs, {}, study.paths)
 
 

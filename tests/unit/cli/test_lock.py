@@ -100,7 +100,7 @@ def test_an_abbreviated_pin_is_completed_by_the_commit_that_begins_with_it(workf
     (workflow / "hub.lock.yaml").write_text("models: {some/small: {commit: 1234567a, seen: p}}\n")
     assert run(workflow) == 2
     assert (
-        "some/small has no commit 1234567a; use an existing commit, or null for the newest"
+        "commit 1234567a of some/small does not exist; use an existing commit, or null for the newest"
         in capsys.readouterr().err
     )
 
@@ -108,7 +108,7 @@ def test_an_abbreviated_pin_is_completed_by_the_commit_that_begins_with_it(workf
 def test_one_repository_at_two_revisions_is_refused(workflow, hub, capsys):
     (workflow / "scales" / "other.yaml").write_text(SCALE.replace("v1", "v2"))
     assert run(workflow) == 2
-    assert "some/small is used at revisions v2 and v1; keep one of them" in capsys.readouterr().err
+    assert "some/small is used at revisions v2 and v1; use the same revision" in capsys.readouterr().err
 
 
 def test_a_lock_answers_for_models_and_data_sets(tmp_path):

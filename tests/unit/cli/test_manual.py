@@ -20,7 +20,7 @@ def test_the_pages_are_listed_and_a_mistake_names_the_nearest(capsys):
     assert max(map(len, told.splitlines())) <= 80 and told.count("\n") <= SCREEN
     assert main(["--help"]) == 0 and "docs: replicse help" in capsys.readouterr().out
     assert main(["help", "format"]) == 2
-    assert 'no page is named "format"; did you mean "formats"' in capsys.readouterr().err
+    assert 'unknown page "format"; did you mean "formats"' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

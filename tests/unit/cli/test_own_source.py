@@ -87,7 +87,7 @@ def test_a_strangers_source_is_on_the_page_and_lends_its_spread(own):
         (ABOUT, [HEADER, SEEDS[0].replace("bert-base", "bert-bse")], "record/mine.csv:2", f'did you mean "{CELL}"'),
         (ABOUT, [HEADER, SEEDS[0], SEEDS[1].replace("75.90", "7590")], "record/mine.csv:3", "correct the value"),
         (ABOUT, [HEADER, SEEDS[0].replace(",printed,", ",prnted,")], "record/mine.csv:2", 'did you mean "printed"'),
-        (ABOUT, [HEADER, *SEEDS, SEEDS[0]], "record/mine.csv:5", "keep one of them"),
+        (ABOUT, [HEADER, *SEEDS, SEEDS[0]], "record/mine.csv:5", "remove the duplicate"),
         (ABOUT.replace("encoder: retrained", "encoder: trained"), [HEADER, *SEEDS], "record/mine.yaml",
          'did you mean "retrained"'),
         (ABOUT, [HEADER, SEEDS[0].replace("simcse/", "nosuch/")], "record/mine.csv:2", "known: "),

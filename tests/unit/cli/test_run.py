@@ -131,7 +131,7 @@ def test_gpus_are_refused_on_a_machine_without_one(calls, capsys, monkeypatch, w
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     command = ["run", "simcse_table3", "--workflow", str(ROOT / "workflow"), *words]
     assert main(command) == 2 and not calls
-    assert "requests GPUs, but torch finds no GPU on this machine" in capsys.readouterr().err
+    assert "requests GPUs, but torch cannot find a GPU on this machine" in capsys.readouterr().err
     assert main([*command[:2], "-n", *command[2:]]) == 0 and calls, "elsewhere there may be one"
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     assert main(command) == 0
@@ -192,7 +192,7 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys, monkeypatch
     settings = ["--config", "scale=paper", "--config", "papers={esimcse: all}"]
     assert main(["run", "--workflow", str(ROOT / "workflow"), *settings, "-n"]) == 0
     assert " ".join(calls[-1]).endswith("--dry-run --quiet rules progress --logger replicse --")
-    assert "no commit in hub.lock.yaml" in capsys.readouterr().err, "before anything starts"
+    assert "hub.lock.yaml does not contain a commit of" in capsys.readouterr().err, "before anything starts"
 
 
 def test_a_committed_study_is_run_by_its_name(calls, capsys):
@@ -201,7 +201,7 @@ def test_a_committed_study_is_run_by_its_name(calls, capsys):
     text = " ".join(calls[0])
     assert "reports/studies/twotier/config.json --config data={root: there}" in text
     assert main(["run", "--study", "twotire", *words]) == 2
-    assert 'no committed study is named "twotire"; did you mean "twotier"?' in capsys.readouterr().err
+    assert 'the committed study "twotire" does not exist; did you mean "twotier"?' in capsys.readouterr().err
 
 
 def test_what_cannot_be_planned_is_told_before_snakemake_starts(calls, tmp_path, capsys):
@@ -325,7 +325,7 @@ def test_a_job_that_no_scheduler_took_says_the_schedulers_words(tmp_path):
     text = told([(LogEvent.JOB_ERROR, {"jobid": 1, "rule_name": "count", "log": [log]})])
     assert f"    error: not submitted: {words}\n" in text
     job = Job("count", (), (), {}, log, {}, frozenset())
-    assert job.tail[-1].endswith(words) and job.remedy.startswith("fix what its log names")
+    assert job.tail[-1].endswith(words) and job.remedy.startswith("fix the error in the log")
 
 
 def test_a_pipe_gets_a_line_per_stage_and_the_end_of_a_failed_log(tmp_path):

@@ -85,7 +85,7 @@ def test_the_plan_takes_hours_from_the_newest_record_or_from_a_device_by_name(tm
     assert Cost(plan).speed.device == "Newer GPU"
     assert Cost(plan, "older").speed.device == "Older GPU"
     with pytest.raises(
-        BadInput, match='no device "A100" is known; known: Newer GPU; Older GPU; one RTX 3090; one H100'
+        BadInput, match='device "A100" is unknown; known: Newer GPU; Older GPU; one RTX 3090; one H100'
     ):
         Cost(plan, "A100")
     run = next(iter(plan.runs))
@@ -110,7 +110,7 @@ def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
     values = {"scale": "paper", "papers": {"diffcse": "all"}, "seeds": [0]}
     plan = shipped_plan(**values)
     assert "diffcse/table12" not in plan.items
-    with pytest.raises(BadInput, match=r"asked for by name.*replicse run diffcse/table12 --scale paper"):
+    with pytest.raises(BadInput, match=r"requested by name.*replicse run diffcse/table12 --scale paper"):
         plan.item("diffcse/table12")
     assert describe_study(plan)["left_out"].startswith("diffcse/table12, diffcse/table13: ")
     assert "diffcse/table12" in compile_study(values, WORKFLOW, only="diffcse/table12").items

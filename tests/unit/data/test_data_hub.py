@@ -78,7 +78,7 @@ def test_artefacts_fill_a_data_root(put, tmp_path):
 def test_a_bad_archive_is_bad_input_and_leaves_nothing(put, tmp_path, content):
     put_simcse(put, content)
     root = tmp_path / "data"
-    with pytest.raises(BadInput, match=r"senteval\.tar(: cannot be unpacked| contains no folder STS)"):
+    with pytest.raises(BadInput, match=r"senteval\.tar(: cannot be unpacked| does not contain a folder STS)"):
         materialise(root, ["SentEval"], COMMIT)
     assert list(root.rglob("*")) == [root / "SentEval"]
     assert not list(tmp_path.glob("**/evil"))
@@ -96,7 +96,7 @@ def test_another_revision_in_the_cache_does_not_do_and_the_remedy_is_told(put, t
 
 
 def test_a_misspelt_folder_is_a_misspelt_folder(cache):
-    with pytest.raises(MissingData, match=r"^result/mine: no such folder; as a hub id: "):
+    with pytest.raises(MissingData, match=r"^result/mine: the folder does not exist; as a hub id: "):
         encoder_folder("result/mine")
 
 
@@ -113,7 +113,7 @@ def test_an_encoder_is_read_where_the_cache_of_the_hub_has_it(put, revision):
 
 def test_data_of_the_hub_need_a_pinned_commit(tmp_path, capsys):
     assert main(write_job(tmp_path, "data", {"source": "hub"}, [tmp_path / "data.json"])) == 2
-    wanted = f"hub.lock.yaml: no commit of {SIMCSE_DATA}; run replicse fetch --pin"
+    wanted = f"hub.lock.yaml: the commit of {SIMCSE_DATA} is missing; run replicse fetch --pin"
     assert wanted in capsys.readouterr().err
 
 

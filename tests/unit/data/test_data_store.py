@@ -61,7 +61,7 @@ def test_the_record_says_what_is_stored(tmp_path, tokenizer_file):
 
 
 def test_no_texts_are_refused(tmp_path, tokenizer_file):
-    with pytest.raises(BadInput, match="the corpus has no rows"):
+    with pytest.raises(BadInput, match="the corpus is empty"):
         write_store(tmp_path, [], tokenizer_file, 8, SPEC)
 
 

@@ -22,7 +22,7 @@ datasets = pytest.importorskip("datasets")
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 COLUMNS = {"premise": "premise", "hypothesis": "hypothesis", "label": "label"}
 LABELS = ["entailment", "neutral", "contradiction"]
-PAPER = load_scale(ROOT / "workflow" / "scales" / "paper.yaml").pinned(load_lock(ROOT / "workflow"))
+PAPER = load_scale(ROOT / "workflow" / "scales" / "paper.yaml").pin_commits(load_lock(ROOT / "workflow"))
 
 
 @pytest.fixture
@@ -102,9 +102,9 @@ def test_a_card_says_which_files_a_split_has(hub, tmp_path):
     part = {"path": "some/nli", "revision": COMMIT}
     pairs = nli(parts=[part | {"name": "pairs"}])
     assert read_corpus(tmp_path, pairs)["anchor"] == ["a"]
-    with pytest.raises(BadInput, match=r'no configuration "pair"; did you mean "pairs"\?'):
+    with pytest.raises(BadInput, match=r'configuration "pair" does not exist; did you mean "pairs"\?'):
         read_corpus(tmp_path, nli(parts=[part | {"name": "pair"}]))
-    with pytest.raises(BadInput, match=r'no split "test"; known: train'):
+    with pytest.raises(BadInput, match=r'split "test" does not exist; known: train'):
         read_corpus(tmp_path, nli(parts=[part | {"name": "pairs", "split": "test"}]))
 
 
@@ -183,7 +183,7 @@ def test_lists_are_rows_and_documents_of_the_hub_are_pinned(hub, tmp_path, monke
         "columns": {"sentences": "text", "labels": "class"},
         "map": "lists",
     }
-    chunks = corpus_of({"format": "chunks", "documents": documents}).pinned(lambda path: COMMIT)
+    chunks = corpus_of({"format": "chunks", "documents": documents}).pin_commits(lambda path: COMMIT)
     assert chunks.parts[0].revision == COMMIT and chunks.columns == ("anchor", "positive")
     sizes, iterate = [], datasets.Dataset.iter
     noted = lambda self, size: sizes.append(size) or iterate(self, size)  # noqa: E731

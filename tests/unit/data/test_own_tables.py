@@ -148,4 +148,4 @@ def test_a_papers_own_corpus_is_told_where_it_is_not_there(tmp_path, monkeypatch
     recipes.write_text(recipes.read_text().replace(like, f"{like}  corpus: own\n"))
     capsys.readouterr()
     assert main(["run", "--dry-run", "mine"]) == 2
-    assert "papers/mine/mine.csv: no such file; put it there" in capsys.readouterr().err
+    assert "papers/mine/mine.csv: file not found; put it there" in capsys.readouterr().err

@@ -57,10 +57,13 @@ def test_broken_pairs_are_refused_in_a_sentence(tmp_path, name, content, problem
             "a,b,s\nOne.,x,train\nTwo.,x,test\n",
             r'a\.csv: every training label is "x"; a classifier needs two labels',
         ),
-        ("a,b,s\nOne.,x,train\nTwo.,y,train\n", r"a\.csv: no row has split test"),
-        ("a,b,s\nOne.,x,dev\nTwo.,y,test\n", r"a\.csv: no row has split train"),
+        ("a,b,s\nOne.,x,train\nTwo.,y,train\n", r"a\.csv: split test is missing"),
+        ("a,b,s\nOne.,x,dev\nTwo.,y,test\n", r"a\.csv: split train is missing"),
         ("a,b,s\nOne.,x,train\nTwo.,y,trian\n", r'a\.csv:3: split is "trian"; did you mean "train"'),
-        ("a,b,s\n1,x,train\n2,y,train\n3,z,test\n", r'no row of split train has the label "z" of split test'),
+        (
+            "a,b,s\n1,x,train\n2,y,train\n3,z,test\n",
+            r'split train does not contain the label "z" of split test',
+        ),
         (
             "a,b,s\n" + "".join(f"One.,{label},train\n" for label in range(501)) + "One.,1,test\n",
             "501 different training labels; expected at most 500 classes",

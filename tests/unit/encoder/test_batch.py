@@ -55,5 +55,5 @@ def test_batches_are_joined_and_cut_between_rows(left, right, data):
 
 @pytest.mark.parametrize("rows", [[], [np.array([1, 2]), np.array([], dtype=np.int32)]])
 def test_no_rows_and_empty_rows_are_refused(rows):
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="at least 1"):
         TokenBatch.from_rows(rows)

@@ -193,18 +193,18 @@ def cut(folder):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda folder: (folder / "config.json").unlink(), r"config\.json: no such file"),
-        (lambda folder: (folder / "config.json").write_text("{"), "not JSON"),
+        (lambda folder: (folder / "config.json").unlink(), r"config\.json: the file does not exist"),
+        (lambda folder: (folder / "config.json").write_text("{"), "cannot parse JSON"),
         (
             lambda folder: (folder / "model.safetensors").unlink(),
-            r"no weights \(model\.safetensors or pytorch_model\.bin",
+            r"the weights are missing \(model\.safetensors or pytorch_model\.bin",
         ),
         (cut, r"model\.safetensors: cannot be loaded"),
         (pickled(b"no pickle"), r"pytorch_model\.bin: cannot be loaded"),
         (pickled({3: torch.ones(2)}), r"pytorch_model\.bin: .*save a state_dict"),
         (pickled("text"), r"pytorch_model\.bin: .*save a state_dict"),
-        (config(num_hidden_layers=4), r'no weight "bert\.encoder\.layer\.3\.'),
-        (config(num_hidden_layers=2), r'has no weight "bert\.encoder\.layer\.2\..* and 15 more, so'),
+        (config(num_hidden_layers=4), r'weight "bert\.encoder\.layer\.3\.'),
+        (config(num_hidden_layers=2), r'does not use weight "bert\.encoder\.layer\.2\..* and 15 more, so'),
         (config(vocab_size=98), r"word_embeddings.weight\" has shape \(97, 32\)"),
         (config(model_type="roberta"), "contains a bert encoder"),
         (config(type_vocab_size=0), "token_type_embeddings"),

@@ -67,7 +67,7 @@ def test_parameters_reach_the_fit_and_unknown_ones_are_refused():
 def test_only_fitted_vectors_are_focused():
     base = Base()
     assert suites.focused(base, LINES) is base
-    with pytest.raises(BadInput, match="no sentences to fit on"):
+    with pytest.raises(BadInput, match="the list of sentences to fit on is empty"):
         FittedVectors(base, ON_TARGET)(LINES)
     FittedVectors(base, WHITENING, LINES[:3]).prepare(["a", "b"])
     assert base.prepared == ["a", "b", *LINES[:3]]

@@ -18,7 +18,7 @@ from replicse.errors import BadInput, MissingData
         (
             Path.unlink,
             "one-run",
-            "config.json: no such file, but checkpoint.json lists it; copy all files of the folder",
+            "config.json: the file does not exist, but checkpoint.json lists it; copy all files of the folder",
         ),
         (lambda file: file.write_text("{}"), "one-run", r"the SHA-256 differs from checkpoint\.json"),
         (Path.stat, "other", "a checkpoint of run one-run, not of other"),

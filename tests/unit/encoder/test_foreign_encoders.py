@@ -130,7 +130,7 @@ def test_an_encoder_without_a_table_of_tokens_takes_the_rows_that_it_can(tmp_pat
     check_vectors(encoder, model, tmp_path, lambda states: states.mean(0), 64, SENTENCES[:-1])
     with pytest.raises(BadInput, match='the text "" has 2 tokens, of at least 4, for this tokenizer'):
         encoder([""])
-    with pytest.raises(BadInput, match="canine has no token embeddings"):
+    with pytest.raises(BadInput, match="canine does not have token embeddings"):
         _ = encoder.backbone.input_embeddings
 
 
@@ -257,7 +257,7 @@ def test_weights_without_a_place_are_refused_also_by_the_library_alone(tmp_path,
     foreign.write_modules(tmp_path, more=more)
     name = "encoder.layer.0.attention.self.query.lora_A"
     foreign.change_weights(tmp_path, lambda weights: {**weights, name: torch.ones(2, 2)})
-    with pytest.raises(BadInput, match=r'no weight "encoder\.layer\.0\.attention\.self\.query\.lora_A'):
+    with pytest.raises(BadInput, match=r'weight "encoder\.layer\.0\.attention\.self\.query\.lora_A'):
         SentenceEncoder.open(tmp_path, device="cpu")
 
 
@@ -320,6 +320,7 @@ def test_a_folder_above_an_encoder_names_the_right_one_below(tmp_path):
         SentenceEncoder.open(run)
     (tmp_path / "empty").mkdir()
     with pytest.raises(
-        MissingData, match=r"config\.json: no such file; specify a folder with a Hugging Face encoder"
+        MissingData,
+        match=r"config\.json: the file does not exist; specify a folder with a Hugging Face encoder",
     ):
         SentenceEncoder.open(tmp_path / "empty")

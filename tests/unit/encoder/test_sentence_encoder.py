@@ -144,9 +144,13 @@ def without_settings(folder):
 @pytest.mark.parametrize(
     ("change", "options", "problem"),
     [
-        (without_head, {"pooling": "cls-head"}, "no head"),
+        (without_head, {"pooling": "cls-head"}, "without a head"),
         (without_unknown, {}, "the tokenizer cannot encode text .*copy the tokenizer of the encoder"),
-        (without_settings, {}, "config.json: no such file; specify a folder with a Hugging Face encoder"),
+        (
+            without_settings,
+            {},
+            "config.json: the file does not exist; specify a folder with a Hugging Face encoder",
+        ),
         (without_head, {"pooling": "means"}, "known: .*mean"),
         (
             with_a_gap,
@@ -196,7 +200,7 @@ def test_a_hub_id_is_read_from_the_cache_of_the_hub(folder, monkeypatch):
     SentenceEncoder.open("some/encoder", "cls")
     SentenceEncoder.open("some/encoder@a1b2c3", "cls")
     assert asked == [("some/encoder", None), ("some/encoder", "a1b2c3")]
-    with pytest.raises(MissingData, match="no such folder"):
+    with pytest.raises(MissingData, match="neither a folder nor a hub id"):
         SentenceEncoder.open("no/such/folder", "cls")
 
 

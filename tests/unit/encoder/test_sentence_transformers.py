@@ -104,7 +104,7 @@ def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path
     folder = saved(plain, tmp_path, "mean", module("Normalize"))
     listed = json.loads((folder / "modules.json").read_text())
     (folder / "modules.json").write_text(json.dumps([listed[0], listed[2]]))
-    with pytest.raises(BadInput, match="there is no Pooling; use --pooling"):
+    with pytest.raises(BadInput, match="a Pooling module is missing; use --pooling"):
         SentenceEncoder.open(folder)
     for broken in ("{}", "[{}]", '[{"path": "../other"}]'):
         (folder / "modules.json").write_text(broken)
@@ -115,7 +115,7 @@ def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path
 @pytest.mark.parametrize(
     ("file", "text", "problem"),
     [
-        ("modules.json", "[", r"modules\.json: not JSON"),
+        ("modules.json", "[", r"modules\.json: cannot parse JSON"),
         ("modules.json", "[]", "expected a list of modules with type and path"),
         (
             "config_sentence_transformers.json",
@@ -123,9 +123,9 @@ def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path
             r'transformers\.json: model_type is "SparseEncoder"; expected "SentenceTransformer"',
         ),
         ("1_Pooling/config.json", None, r"Pooling.* copy all folders that modules\.json lists"),
-        ("1_Pooling/config.json", "{", r"1_Pooling/config\.json: not JSON"),
-        ("config.json", "", r"config\.json: not JSON"),
-        ("tokenizer.json", "{", r"tokenizer\.json: not JSON"),
+        ("1_Pooling/config.json", "{", r"1_Pooling/config\.json: cannot parse JSON"),
+        ("config.json", "", r"config\.json: cannot parse JSON"),
+        ("tokenizer.json", "{", r"tokenizer\.json: cannot parse JSON"),
         ("tokenizer_config.json", "[]", "cannot load it"),
     ],
 )

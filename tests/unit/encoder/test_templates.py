@@ -107,7 +107,7 @@ def test_the_mask_of_a_template_is_pooled_and_denoised_at_its_positions(encoder,
     assert np.abs(noise - noise[0]).max() > 1e-2, "the positions matter"
     found = SentenceEncoder.open(folder, {**pooling, "denoise": True}, **options)(SENTENCES)
     np.testing.assert_allclose(found, plain - noise, rtol=1e-4, atol=2e-5)
-    with pytest.raises(BadInput, match="tokens, so no sentence fits in"):
+    with pytest.raises(BadInput, match="tokens, so sentences do not fit in"):
         SentenceEncoder.open(folder, pooling, **{**options, "max_length": len(own)})
 
 

@@ -43,5 +43,5 @@ def test_empty_groups_are_failures(tmp_path):
     found = density.evaluate(root, RandomVectors(2, fixed={"c": [np.nan, 1]}), ("test",))
     assert found["failures"]["1-2/mean"] == "a sentence vector is not finite"
     assert found["0-1"] == {"n": 0, **dict.fromkeys(("mean", *density.QUANTILES, "density"))}
-    assert found["failures"]["0-1/q50"] == "no pair has such a rating"
+    assert found["failures"]["0-1/q50"] == "the dataset does not contain pairs with such a rating"
     assert not any(path.startswith("4-5") for path in found["failures"])

@@ -296,7 +296,7 @@ def test_the_verb_tells_each_failure_and_fails_where_nothing_is_measured(encoder
     assert evaluated(folder, root, out, "NFCorpus") == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert (
-        last.startswith("replicse evaluate: no score could be computed; ")
+        last.startswith("replicse evaluate: all scores are missing; ")
         and "mteb.json contains the reason" in last
     )
 

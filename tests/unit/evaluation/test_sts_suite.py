@@ -106,7 +106,7 @@ def test_unknown_tasks_and_tasks_without_the_split_are_refused(monkeypatch, tmp_
     monkeypatch.undo()
     for suite, task, problem in (
         ("sts", "STS17", 'suite sts: tasks.0. is "STS17"; did you mean "STS1'),
-        ("sts-dev", "STS12", 'STS12 has no split "dev"'),
+        ("sts-dev", "STS12", 'STS12 does not have a split "dev"'),
     ):
         with pytest.raises(BadInput, match=problem):
             suites.run_suites(tmp_path, RandomVectors(8), [suite], {suite: {"tasks": [task]}})

@@ -21,7 +21,7 @@ def test_numbers_are_those_of_the_record(tmp_path):
 def test_a_run_that_was_never_read_has_no_place_of_selection(tmp_path):
     found = evaluate(tmp_path, None, run_folder(tmp_path, **RECORD, history=[], best=None))
     assert (found["evaluations"], found["selected_at"], found["steps"]) == (0, None, 50)
-    assert found["failures"] == {"selected_at": "the run was never evaluated on development data"}
+    assert found["failures"] == {"selected_at": "the run was never evaluated on a development dataset"}
 
 
 def test_an_encoder_that_no_run_made_has_no_numbers(tmp_path):

@@ -85,7 +85,7 @@ def test_a_cause_that_an_encoder_cannot_have_is_left_out_and_says_why():
     assert found.excluded == {
         "released": "the encoder is trained",
         "transfer": "the number is of sts",
-        "prompted": "the encoder is none of prompt",
+        "prompted": "the encoder is not prompt",
     }
     assert [cause.id for cause in diagnose(75.0, known(), {"model": "PromptBERT"}, causes).listed] == [
         "prompted"

@@ -68,7 +68,7 @@ def test_a_run_that_is_resumed_elsewhere_names_both_machines(tmp_path, monkeypat
     assert second.machines == [record("One"), record("Two")]
     both = recorded_machines({**record("Two"), "resumed_from": [record("One")]})
     assert [machine.processor for machine in both] == ["Two", "One"]
-    assert describe_mixture(both).startswith("made on 2 machines: One (")
+    assert describe_mixture(both).startswith("computed on 2 machines: One (")
 
 
 RECIPES = {"first": RECIPE, "second": {"like": "first", "init": {"use": "first"}}}
@@ -145,7 +145,7 @@ def test_what_two_machines_made_is_marked(study, mix):
     MIXES[mix](study)
     result = study.result
     one, two = map(str, result.cells[0].machines)
-    mark = f"made on 2 machines: {one} | {two}"
+    mark = f"computed on 2 machines: {one} | {two}"
     (row,) = table_rows(result)
     assert row["reason"].endswith(f"; {mark}") and row["verdict"] == "undetermined"
     assert mark in study.why()["verdict"][0]

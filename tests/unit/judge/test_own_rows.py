@@ -82,9 +82,9 @@ def test_a_mistake_in_a_row_is_named(folder, rows, problem):
     ],
 )
 def test_another_word_for_a_pooling_is_answered_with_ours(folder, place, word, ours):
-    with pytest.raises(BadInput, match=f'no pooling is named "{word}".*did you mean "{ours}"'):
+    with pytest.raises(BadInput, match=f'pooling "{word}".* does not exist; did you mean "{ours}"'):
         own_rows([f"mine={place}:{word}"])
-    with pytest.raises(BadInput, match=r'no pooling is named "means"; known: .*mean'):
+    with pytest.raises(BadInput, match=r'pooling "means" does not exist; known: .*mean'):
         own_rows([f"mine={place}:means"])
 
 
@@ -109,4 +109,4 @@ def test_the_command_line_gives_rows_as_a_config_does(folder, capsys):
     assert main(["run", ITEM, "--row", "mine=./models/none", "-n"]) == 2
     assert "folder models/none does not exist" in capsys.readouterr().err
     rows = Namespace(row=["base=org/model@main", "mine=models/mine"])
-    assert from_hub(rows) == "no such folder, so used as a hub id: org/model@main"
+    assert from_hub(rows) == "not a folder, so used as a hub id: org/model@main"

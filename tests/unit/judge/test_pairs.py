@@ -61,7 +61,7 @@ def test_a_near_tie_beside_many_identical_pairs_refutes_no_score():
     for packed in (pack_pairs(cosines, gold), as_before(cosines, gold)):
         check_pairs(evaluation(right, packed), "a.json")
     with pytest.raises(
-        BadInput, match=r"a\.json: sets/rated/spearman/all is .*, but the correlation of its pairs is"
+        BadInput, match=r"a\.json: sets/rated/spearman/all is .*, but the correlation of the pairs is"
     ):
         check_pairs(evaluation(right + 1, pack_pairs(cosines, gold)), "a.json")
 
@@ -88,5 +88,5 @@ def test_a_wrong_score_is_refused_even_if_gold_scores_are_tied():
     for packed in (pack_pairs(cosines, gold), as_before(cosines, gold)):
         check_pairs(evaluation(right, packed), "a.json")
         for wrong in (right - 0.06, right + 0.06):
-            with pytest.raises(BadInput, match="but the correlation of its pairs is"):
+            with pytest.raises(BadInput, match="but the correlation of the pairs is"):
                 check_pairs(evaluation(wrong, packed), "a.json")

@@ -149,7 +149,7 @@ def test_a_file_says_its_scores_x_100(tmp_path, name, document, scores):
 @cases
 def test_a_file_without_a_score_is_refused_and_left_as_it_is(tmp_path, name, document):
     with pytest.raises(
-        BadInput, match=rf"{name}: (no results file of mteb, SentEval, SimCSE|not JSON)"
+        BadInput, match=rf"{name}: (cannot find a results file of mteb, SentEval, SimCSE|not JSON)"
     ) as told:
         read_results(written(tmp_path / name, document))
     assert "delete" not in str(told.value)
@@ -181,17 +181,17 @@ def test_a_folder_is_read_past_what_it_lacks(tmp_path):
     passed = {name: remark for remark, names in results.remarks.items() for name in names}
     assert passed["mteb/SciFact"].startswith("skipped") and "not JSON" in passed["broken.json"]
     written(model / "abcd" / "STS12.json", mteb("STS12", 0.8))
-    with pytest.raises(BadInput, match=r"specify one: .*org__a/abcd, .*org__a/e34f"):
+    with pytest.raises(BadInput, match=r"specify a folder: .*org__a/abcd, .*org__a/e34f"):
         read_results(model)
 
 
 def test_one_of_several_models_in_a_file_is_named(tmp_path):
     other = {**MODEL, "model_name": "org/b", "task_results": [mteb("STS12", 0.9)]}
     file = written(tmp_path / "all.json", {"model_results": [MODEL, other]})
-    with pytest.raises(BadInput, match=r"specify one, such as .*all\.json:org/a: org/a, org/b"):
+    with pytest.raises(BadInput, match=r"specify a model, such as .*all\.json:org/a: org/a, org/b"):
         read_results(file)
     assert read_results(Path(f"{file}:org/b")).score("mteb/STS12") == 90
-    with pytest.raises(BadInput, match="no model org/c; it contains org/a, org/b"):
+    with pytest.raises(BadInput, match="does not contain model org/c, only org/a, org/b"):
         read_results(Path(f"{file}:org/c"))
 
 
@@ -206,13 +206,13 @@ def test_scores_of_other_rows_have_no_difference_nor_has_their_average(tmp_path)
         tasks["STS12"]["MSRpar"] = {"nsamples": rows}
         results.append(read_results(written(tmp_path / f"{name}.json", tasks)))
     found = compare_results(*results)
-    other = {name for name, score in found.scores.items() if score.standing == "other data"}
+    other = {name for name, score in found.scores.items() if score.standing == "another dataset"}
     assert other == {"sts/STS12/all", "sts/avg"}
     assert found.scores["sts/avg"].difference is None and found.scores["sts/STS13/all"].difference == 0
     assert vars(found.data["sts/STS12/all"]["n"]) == {"a": "750", "b": "459"}
     tasks = [mteb("STS12", 0.7) | {"dataset_revision": revision} for revision in "ab"]
     one, two = (read_results(written(tmp_path / each["dataset_revision"] / "x.json", each)) for each in tasks)
-    assert compare_results(one, two).scores["mteb/STS12"].standing == "other data"
+    assert compare_results(one, two).scores["mteb/STS12"].standing == "another dataset"
 
 
 def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys, monkeypatch):
@@ -252,6 +252,8 @@ def test_one_table_compares_each_task_once(tmp_path, capsys, monkeypatch):
     assert scores[f"mteb/{long}/test/en-ext"]["standing"] == "beyond numerics"
     seven, one = (read_results(written(tmp_path / f"{len(each)}.json", each)) for each in (SENTEVAL, STS))
     assert list(compare_results(one, seven).scores) == [f"sts/{name}/all" for name in STS]
-    with pytest.raises(BadInput, match=r"no common score; A contains the scores sts/STS12/all 68\.40"):
+    with pytest.raises(
+        BadInput, match=r"A and B do not share a score; A contains the scores sts/STS12/all 68\.40"
+    ):
         compare_results(one, read_results(written(tmp_path / "c.json", mteb("SciFact", 0.1))))
-    assert main(["compare", "a", "absent/b"]) == 2 and "absent/b: no such file" in capsys.readouterr().err
+    assert main(["compare", "a", "absent/b"]) == 2 and "absent/b does not exist" in capsys.readouterr().err

@@ -127,7 +127,7 @@ def test_a_metric_that_was_taken_out_of_an_evaluation_is_named_and_a_suite_is_st
     for suites, named in (({"sts/STS13/all": 70.0}, True), ({"transfer/MR/accuracy": 70.0}, False)):
         write_evaluation(plan, file_of(plan), suites)
         with pytest.raises(
-            BadInput, match=r"fast\.json: contains no sts/STS12/all; delete it and evaluate again"
+            BadInput, match=r"fast\.json: does not contain sts/STS12/all; delete it and evaluate again"
         ):
             result_of(plan)
         some = Measurements(plan, JobStates(plan))

@@ -120,7 +120,7 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
     evaluate("a")
     evaluate("b")
     text = differences("a", "b")
-    assert "of other data" not in text and "prompt" not in text and "weights" not in text
+    assert "of another dataset" not in text and "prompt" not in text and "weights" not in text
     settings = {"prompts": {"query": "find: "}, "default_prompt_name": "query"}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(settings))
     evaluate("c")
@@ -129,7 +129,7 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
     foreign.change_weights(folder, lambda weights: {name: weight / 2 for name, weight in weights.items()})
     evaluate("d")
     text = differences("c", "d")
-    assert " weights: " in text and "prompt" not in text and "other data" not in text
+    assert " weights: " in text and "prompt" not in text and "another dataset" not in text
     root = tmp_path / "other" / "data"
     shutil.copytree(data, root)
     shutil.copy(data.with_name("data.json"), root.with_name("data.json"))
@@ -138,7 +138,7 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
     own.write_text(own.read_text() + "one more,and another,7\n")
     evaluate("e", root)
     text = differences("d", "e")
-    assert "3 scores computed on different data in A and B" in text and "weights" not in text
+    assert "3 scores computed on different datasets in A and B" in text and "weights" not in text
     assert "sts-dev/STS-B/all: sha256: " in text and "sets/own/pearson/all: n: 9 in A, 10 in B" in text
 
 
@@ -148,16 +148,16 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
         (lambda texts: np.zeros(len(texts)), {}, r"have shape \(\d+,\) and dtype float64"),
         (lambda texts: np.zeros((1, 4)), {}, "sentences have shape"),
         (lambda texts: [["a", "b"] for _ in texts], {}, "expected numbers"),
-        (lambda texts: [[1.0] * (2 + len(text.split()) % 2) for text in texts], {}, "do not form one array"),
+        (lambda texts: [[1.0] * (2 + len(text.split()) % 2) for text in texts], {}, "do not form an array"),
         (
             lambda texts: [torch.ones(2 + len(text.split()) % 2) for text in texts],
             {},
-            "do not form one array",
+            "do not form an array",
         ),
         (letters, {"suites": "stss"}, 'suite "stss" is unknown'),
-        (letters, {"pooling": "mean"}, "an open encoder uses its own"),
+        (letters, {"pooling": "mean"}, "not for an open encoder"),
         (3, {}, "encoder is of type int; use a folder, a hub id, an encoder or a function"),
-        ("no/such/folder", {}, "no such folder"),
+        ("no/such/folder", {}, "neither a folder nor a hub id"),
     ],
 )
 def test_an_encoder_that_gives_no_vectors_is_refused(data, encoder, words, message):

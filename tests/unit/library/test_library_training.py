@@ -107,7 +107,7 @@ def test_a_run_selects_by_a_set_anywhere_and_by_another_suite(start, tmp_path):
     ("recipe", "corpus", "words", "message"),
     [
         ("simcse/unsupp", SENTENCES, {}, 'recipe "simcse/unsupp" is unknown'),
-        ("simcse/sup", SENTENCES, {}, 'corpus has no column "anchor"'),
+        ("simcse/sup", SENTENCES, {}, 'corpus does not contain column "anchor"'),
         (
             "simcse/unsup",
             SENTENCES,
@@ -118,8 +118,13 @@ def test_a_run_selects_by_a_set_anywhere_and_by_another_suite(start, tmp_path):
         ("simcse/unsup", {"text": ["a"], "label": []}, {}, "expected the same number"),
         ("simcse/unsup", SENTENCES, {"changes": {}}, "data is missing"),
         ("simcse/unsup", SENTENCES, {"changes": {"optimisatoin": {}}}, 'changes: unknown key "optimisatoin"'),
-        ({"objective": [{"term": "infonce"}]}, SENTENCES, {}, "recipe: the run has no views"),
-        ("simcse/mlm-replacement", SENTENCES, {}, 'models has no "bert-base", which the recipe uses'),
+        ({"objective": [{"term": "infonce"}]}, SENTENCES, {}, "recipe: the run does not specify views"),
+        (
+            "simcse/mlm-replacement",
+            SENTENCES,
+            {},
+            'models does not contain "bert-base", which the recipe uses',
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_and_nothing_is_written(start, tmp_path, recipe, corpus, words, message):

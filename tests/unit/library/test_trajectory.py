@@ -42,5 +42,5 @@ def test_steps_are_read_in_the_order_of_training_and_none_is_bad_input(tmp_path)
     )
     assert [step for step, _ in list_checkpoints(tmp_path)] == [0, 10]
     write_json(tmp_path / "metrics.json", {"seconds": 1.0, "checkpoints": []})
-    with pytest.raises(BadInput, match="kept no checkpoints"):
+    with pytest.raises(BadInput, match="did not keep checkpoints"):
         list_checkpoints(tmp_path)

@@ -76,7 +76,7 @@ def test_pairs_of_equal_texts_are_no_distinct_queries(tmp_path):
     found = recall.evaluate(root, RandomVectors(3))
     assert found["all"]["forward"]["at1"] == 100
     assert found["distinct"]["both"]["n"] == 0 and found["distinct"]["both"]["at1"] is None
-    assert found["failures"]["distinct/both/at1"] == "no queries"
+    assert found["failures"]["distinct/both/at1"] == "the dataset does not contain queries"
     assert "all/both/at1" not in found["failures"]
     broken = recall.evaluate(root, RandomVectors(2, fixed={"b": [np.nan, 0]}))
     assert broken["failures"]["all/forward/at1"] == "a sentence vector is not finite"

@@ -150,8 +150,8 @@ def test_ties_of_the_teachers_are_in_random_order():
 @pytest.mark.parametrize("shares", [(1.0,), (0.5, 0.4), (0.2, 0.3, 0.5)])
 def test_shares_are_one_for_each_teacher_and_one_together(shares):
     term = parameters(term="listnet", teachers=TEACHERS, shares=shares)
-    assert f"shares {list(shares)} of 2 teachers" in term.missing()
-    assert not parameters(term="listnet", teachers=TEACHERS, shares=(0.33, 0.67)).missing()
+    assert f"shares {list(shares)} of 2 teachers" in term.describe_missing()
+    assert not parameters(term="listnet", teachers=TEACHERS, shares=(0.33, 0.67)).describe_missing()
 
 
 @pytest.mark.parametrize("clamped", [False, True])

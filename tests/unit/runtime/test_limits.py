@@ -41,7 +41,7 @@ def test_a_low_limit_of_open_files_is_raised(monkeypatch, limits, to):
 
 def test_a_machine_that_allows_few_open_files_is_refused(monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (8, 32))
-    with pytest.raises(BadInput, match="may open 32 files, but a study needs 256; increase ulimit -n"):
+    with pytest.raises(BadInput, match="can open 32 files, but a study needs 256; increase ulimit -n"):
         raise_file_limit(256)
 
 

@@ -76,7 +76,7 @@ def test_effects_are_the_differences_to_the_baseline_row_under_the_same_seed():
 def test_mistakes_are_named(tmp_path):
     with pytest.raises(BadInput, match='did you mean "scatter"'):
         draw("scater", [{}], tmp_path / "x")
-    with pytest.raises(BadInput, match="nothing to draw"):
+    with pytest.raises(BadInput, match="cannot draw the figure"):
         draw("scatter", [], tmp_path / "x")
     with pytest.raises(BadInput, match='figure "" is unknown'):
         draw("", records_of(example.item("temperature")), tmp_path / "x")

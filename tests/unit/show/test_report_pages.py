@@ -91,10 +91,10 @@ def test_the_pages_of_a_study_from_its_files(study):
     drawn = whole_document(report(record, items, judgements), Surroundings())
     found = {page.title: page for page in drawn.pages}
     assert list(found) == [
-        "What reproduces", "Claims", "Adjudication", "What the papers' own numbers say",
+        "What reproduces", "Claims", "Adjudication", "Audit of the printed numbers",
     ]  # fmt: skip
     assert found["Claims"].sheets[0].title == "✓ supported (1)"
-    assert found["What the papers' own numbers say"].sheets[0].title == "simcse: 1 finding, 0 certain"
+    assert found["Audit of the printed numbers"].sheets[0].title == "simcse: 1 finding, 0 certain"
     assert found["Adjudication"].sheets[0].rows[0][0] == "Crop 10%"
     first = {finding.target: finding.sentence for finding in drawn.findings}
     assert first["counts"].startswith(f"{sum(verdict_counts(items).values())} cells: ")

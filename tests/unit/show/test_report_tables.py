@@ -90,7 +90,7 @@ def test_rows_that_share_their_runs_say_with_which():
     ]
     grid = grid_of(table(rows))
     assert [cell.mark for cell in grid.columns[0].cells] == ["", "", "a"]
-    assert grid.footnotes == (("a", "Its note. Shares its runs with one (G) and one (H) at this scale."),)
+    assert grid.footnotes == (("a", "Its note. Same runs as one (G) and one (H) at this scale."),)
 
 
 def facts_of(item, line):
@@ -112,7 +112,7 @@ def test_an_item_says_how_it_is_run_again_and_a_cell_names_a_few_of_its_encoders
 
 
 def test_absent_data_are_no_failure():
-    reason = f"NFCorpus: {NOT_LOCAL}; run it at a scale with hub data"
+    reason = f"NFCorpus: {NOT_LOCAL}; run it at a scale with datasets of the hub"
     absent = cell("1", "a", None, reported="1.0", verdict="failed", failure=reason, reason=reason)
     failed = cell("2", "a", None, reported="1.0", verdict="failed", failure="nan", reason="nan")
     rows = [RowHead(id="1", label="one"), RowHead(id="2", label="two")]

@@ -79,7 +79,7 @@ def test_a_run_selects_by_a_set_and_is_given_that_set_alone(plan):
     )
     assert job.payload["run"]["selection"]["options"] == {"sets": {"rated": {"format": "table", **PAIRS}}}
     assert workspace_files(mappings([job.files])) == ["pairs.csv"] and "pairs.csv" in tables(made)
-    with pytest.raises(BadInput, match=r'selection.metric: sets of papers and config have no "rated"'):
+    with pytest.raises(BadInput, match=r'selection.metric: sets of papers and config do not contain "rated"'):
         plan({"task": COLUMNS["task"]}, change=rule, **{**own(), "sets": {"topics": LABELS}})
     rule["selection"]["metric"] = "sets/topics/spearman/all"
     with pytest.raises(BadInput, match=r'set "topics" has accuracy and dev_accuracy, not spearman/all'):

@@ -80,7 +80,9 @@ def test_a_reading_names_the_metric_of_a_column_that_has_two(tmp_path, simcse):
     assert record.of_cell(CellId("simcse/figure2", "unsup-simcse", "final", "uniformity"))
     assert not record.of_cell(CellId("simcse/figure2", "unsup-simcse", "final", "alignment"))
     write_source(tmp_path, lines=[f"{final},printed,,-2.4,log.txt"])
-    with pytest.raises(BadInput, match=r'lab\.csv:2: no cell .*; did you mean ".*/final/'):
+    with pytest.raises(
+        BadInput, match=r'lab\.csv:2: cell .* does not have a number; did you mean ".*/final/'
+    ):
         check_record(load_record(tmp_path), simcse)
 
 

@@ -117,9 +117,12 @@ def test_the_weight_of_a_term_follows_its_schedule(tmp_path):
 @pytest.mark.parametrize(
     ("schedules", "told"),
     [
-        ({"temperatur": "linear"}, 'term infonce has no number "temperatur"; did you mean "temperature"'),
-        ({"parts": "linear"}, 'has no number "parts"'),
-        ({"weight": "linear"}, 'has no number "weight"'),
+        (
+            {"temperatur": "linear"},
+            '"temperatur" is not a number of term infonce; did you mean "temperature"',
+        ),
+        ({"parts": "linear"}, '"parts" is not a number'),
+        ({"weight": "linear"}, '"weight" is not a number'),
     ],
 )
 def test_only_numbers_of_the_term_follow_schedules(schedules, told):

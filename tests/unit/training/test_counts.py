@@ -37,8 +37,8 @@ def test_sizes_rows_and_overlap_are_counted(world):
     assert data["corpus"]["gone"]["rows"] is None
     failures = found["failures"]
     assert failures.keys() == {gone, unknown, single} and "no.csv" in failures[gone]
-    assert failures[unknown] == 'no corpus is named "nil"; did you mean "nli"?'
-    assert failures[single] == "corpus wiki has one column, but the overlap needs two"
+    assert failures[unknown] == 'corpus "nil" does not exist; did you mean "nli"?'
+    assert failures[single] == "corpus wiki has 1 column, but the overlap requires 2"
 
 
 def test_parameters_are_counted_without_weights(tmp_path):

@@ -158,7 +158,10 @@ def test_keys_have_no_dropout_and_the_head_that_is_asked_for(tmp_path, head, kin
     ("changes", "problem"),
     [
         ({"momentum": None}, "momentum: {decay: ...} for term momentum-queue"),
-        ({"objective": [{"term": "infonce"}]}, "no momentum, because no term uses it (infonce)"),
+        (
+            {"objective": [{"term": "infonce"}]},
+            "a run without momentum, because the terms (infonce) do not use it",
+        ),
         ({"encoders": "two"}, "encoders shared with momentum"),
         ({"momentum": {"decay": 1}}, "momentum.decay is 1"),
         ({"momentum": {"decay": 0.9, "start": "pretrained"}}, 'start is "pretrained"'),

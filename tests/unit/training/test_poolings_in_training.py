@@ -61,7 +61,7 @@ def test_views_of_one_text_share_their_store_and_are_encoded_once_only_where_the
 
 def test_a_template_that_the_encoder_has_no_room_for_stops_the_run(tmp_path):
     long = " ".join(["bal"] * 70) + " {text} {mask}"
-    with pytest.raises(BadInput, match="no sentence fits in 64"):
+    with pytest.raises(BadInput, match="sentences do not fit in 64"):
         micro.trainer_of(
             micro.job(tmp_path, pooling={"train": {"pooling": "mask", "template": long}}), tmp_path
         )

@@ -278,7 +278,7 @@ def test_a_head_goes_on_along_a_chain_only_where_asked(tmp_path, root):
         assert micro.equal_weights(first, out / "trajectory" / "step-0") == keep
     assert load_head(out / "last").settings.standout.alpha == 1
     other = changed(job, init={"run": job.run_id, "keep_head": True}, head="projector")
-    with pytest.raises(BadInput, match="there is no projector head to keep"):
+    with pytest.raises(BadInput, match="the projector head to keep does not exist"):
         trained(replace(job, init=first, spec=other), root, tmp_path / "other")
 
 
@@ -501,7 +501,7 @@ def test_a_checkpoint_that_is_not_the_one_that_was_written_is_refused(tmp_path, 
         micro.trainer_of(chained, tmp_path)
     (other / "best" / "tokenizer.json").unlink()
     assert main([*words, "--encoder", str(other / "best")]) == 2
-    assert "tokenizer.json: no such file" in capsys.readouterr().err
+    assert "tokenizer.json: the file does not exist" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

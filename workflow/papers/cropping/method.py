@@ -51,7 +51,9 @@ class Documents(OneFile):
         if is_table and not self.text:
             raise ValueError(f'text, the heading of the texts, because "{self.file}" is a table')
         if self.text and not is_table:
-            raise ValueError(f'no text, because "{self.file}" is not a table ({", ".join(TABLE_KINDS)})')
+            raise ValueError(
+                f'text only if the file is a table ({", ".join(TABLE_KINDS)}), unlike "{self.file}"'
+            )
         if self.label and not self.text:
             raise ValueError("text together with label")
         return self
@@ -114,9 +116,9 @@ class Chunks(CorpusFormat):
         """Return the files of hub datasets that the documents need."""
         return getattr(self.documents, "parts", ())
 
-    def pinned(self, commit: Callable[[str], str | None]) -> Self:
+    def pin_commits(self, commit: Callable[[str], str | None]) -> Self:
         """Return the corpus with the commits of hub datasets filled in."""
-        return self.model_copy(update={"documents": self.documents.pinned(commit)})
+        return self.model_copy(update={"documents": self.documents.pin_commits(commit)})
 
     def origin(self, root: Path) -> tuple[str, str]:
         """Return the origin of the documents."""

@@ -37,11 +37,11 @@ class Generator:
 
     def __init__(self, rewriting: Rewriting, trained: Backbone) -> None:
         if rewriting.generator is None:
-            raise BadInput(f"{rewriting.term} has no generator; name a masked-LM")
+            raise BadInput(f"{rewriting.term} does not have a generator; specify a masked-LM")
         self.backbone, self.choice = open_frozen(rewriting.generator, trained).train(), rewriting.choice
         if not self.backbone.predicts_tokens:
             raise BadInput(
-                f"{rewriting.generator.folder}: has no masked-LM head; use a masked-LM as the generator"
+                f"{rewriting.generator.folder}: the generator does not have a masked-LM head; use a masked-LM"
             )
 
     @torch.no_grad()

@@ -57,14 +57,14 @@ class ConditionalParameters(TermParameters):
         """Return the passes through the discriminator, one per edited view."""
         return len(self.views)
 
-    def missing(self) -> str:
+    def describe_missing(self) -> str:
         """Return an error message if `condition` does not match `views`.
 
         The message is empty if `condition` has one view, or as many as `views`.
         """
         if len(self.conditions) == len(self.views):
             return ""
-        return f"one condition, or as many as views; there are {len(self.conditions)} for {len(self.views)} views"
+        return f"1 condition, or as many as views; not {len(self.conditions)} for {len(self.views)} views"
 
 
 class Rewriting(ConditionalParameters):
@@ -84,9 +84,9 @@ class Rewriting(ConditionalParameters):
         """Return the passes through the generator, one per edited view."""
         return len(self.views)
 
-    def missing(self) -> str:
+    def describe_missing(self) -> str:
         """Return an error message if the views or the generator are missing."""
-        problem = super().missing()
+        problem = super().describe_missing()
         if not problem and not self.generator:
             problem = "a generator; name a masked-LM, such as generator: {backbone: NAME}"
         return problem
@@ -106,12 +106,14 @@ class ReplacedTokenDetectionParameters(Rewriting):
     average: Literal["padded", "attended", "sum"] = "padded"
     edit: Literal["replace", "insert", "delete"] = "replace"
 
-    def missing(self) -> str:
+    def describe_missing(self) -> str:
         """Return an error message if a required generator is missing.
 
         Deletion does not use a generator.
         """
-        return ConditionalParameters.missing(self) if self.edit == "delete" else super().missing()
+        if self.edit == "delete":
+            return ConditionalParameters.describe_missing(self)
+        return super().describe_missing()
 
 
 class ConditionalMaskedLanguageModellingParameters(ConditionalParameters):

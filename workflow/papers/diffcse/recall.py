@@ -63,7 +63,9 @@ def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:
     failures: dict[str, str] = {}
     for corpus, directions in recalls.items():
         for direction, numbers in directions.items():
-            reason = "a sentence vector is not finite" if numbers["n"] else "no queries"
+            reason = (
+                "a sentence vector is not finite" if numbers["n"] else "the dataset does not contain queries"
+            )
             undefined = [cutoff for cutoff in CUTOFFS if numbers[cutoff] is None]
             failures |= {f"{corpus}/{direction}/{cutoff}": reason for cutoff in undefined}
     return {**recalls, "failures": failures} if failures else recalls

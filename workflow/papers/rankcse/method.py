@@ -32,7 +32,7 @@ class RankDistillationParameters(TwoViews):
     teacher_temperature: Positive = 0.05
     diagonal: bool = False
 
-    def missing(self) -> str:
+    def describe_missing(self) -> str:
         """Return an error message if the shares are not valid, otherwise "".
 
         The list should contain one share per teacher, and the sum should be 1.

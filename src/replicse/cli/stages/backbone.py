@@ -38,7 +38,7 @@ def backbone(job: HubJob | FolderJob, arguments: Namespace) -> None:
     if isinstance(job, FolderJob):
         source = encoder_place(job.folder, data_folder(arguments.data))
         if not source.is_dir():
-            raise MissingData(f"{source}: no such folder; use a folder with an encoder")
+            raise MissingData(f"{source}: the folder does not exist; use a folder with an encoder")
         facts = {"folder": job.folder}
     else:
         from replicse.data.hub import cached_encoder

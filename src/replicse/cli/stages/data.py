@@ -47,7 +47,9 @@ def data(job: DataJob, arguments: Namespace) -> None:
         from replicse.data.hub import materialise
 
         if not job.revision:
-            raise BadInput(f"workflow/{LOCK}: no commit of {SIMCSE_DATA}; run replicse fetch --pin")
+            raise BadInput(
+                f"workflow/{LOCK}: the commit of {SIMCSE_DATA} is missing; run replicse fetch --pin"
+            )
         files = materialise(root, list(job.file), job.revision)
     else:
         root = _local_root(job.root)

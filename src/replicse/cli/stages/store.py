@@ -35,7 +35,7 @@ def store(job: StoreJob, arguments: Namespace) -> None:
     columns = read_corpus(root, job.corpus)
     if view.get("column") not in columns:
         raise BadInput(
-            f'corpus {job.corpus["name"]} has no column "{view.get("column")}"; known: {sorted(columns)}'
+            f'column "{view.get("column")}" is not in corpus {job.corpus["name"]}; known: {sorted(columns)}'
         )
     lines, change = columns[view["column"]], None
     if "augment" in view:

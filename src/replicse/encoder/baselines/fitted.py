@@ -57,7 +57,7 @@ class FittedVectors:
         """Encode and transform sentences: float32 vectors (n, d), in their order."""
         if self.fitted is None:
             if not self.fit_on:
-                raise BadInput(f"{self.postprocess.name}: no sentences to fit on")
+                raise BadInput(f"{self.postprocess.name}: the list of sentences to fit on is empty")
             method = self.postprocess.made_by()
             self.fitted = method.fit(self.base(self.fit_on), **self.postprocess.parameters)
         return self.fitted.transform(self.base(sentences)).astype(np.float32)

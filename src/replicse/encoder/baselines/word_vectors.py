@@ -98,14 +98,14 @@ def read_word_vectors(file: Path) -> tuple[list[str], np.ndarray]:
         if word not in vectors:
             vectors[word] = _vector(file, number, numbers)
     if not width:
-        raise BadInput(f"{file}: no lines; expected a word and its numbers on each")
+        raise BadInput(f"{file}: the file is empty; expected a word and numbers on each line")
     return list(vectors), np.stack(list(vectors.values()))
 
 
 def _width(file: Path, line: str) -> int:
     width = len(line.split()) - 1
     if width < 2:
-        expected = "expected a word and its numbers; remove a header of word2vec"
+        expected = "expected a word and numbers; remove a header of word2vec"
         raise BadInput(f'{file}:1: the line is "{line[:40]}"; {expected}')
     return width
 

@@ -152,7 +152,7 @@ def findings_on(findings: Sequence[Finding], name: str, study: Study) -> list[Fi
         BadInput: if the name is unknown; the message contains the nearest name.
     """
     names = [*study.papers, *study.items, *study.unplanned]
-    check_known(name, names, f'no paper or item "{name}"')
+    check_known(name, names, f'paper or item "{name}" is unknown')
     return _findings_naming(findings, [name])
 
 

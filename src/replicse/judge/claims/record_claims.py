@@ -67,7 +67,7 @@ class RecordNumbers:
         """
         tests = self._tests(claim)
         if not tests:
-            return ClaimOutcome("not run", None, 0, "nobody has measured its cells")
+            return ClaimOutcome("not run", None, 0, "nobody has measured the cells")
         first, *others = tests
         reasons = [f"{_describe_source(first)}: {first.outcome.reason}"]
         for each in others:

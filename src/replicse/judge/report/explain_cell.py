@@ -54,7 +54,7 @@ def find_cell(study: Study, name: str) -> Cell:
         cells[str(cell.id)] = cell
     found = cells.get(name.removesuffix(f"@{AS_DESCRIBED}"))
     if found is None:
-        raise BadInput(f'no cell "{name}"{nearest(name, cells)}')
+        raise BadInput(f'cell "{name}" does not exist{nearest(name, cells)}')
     return found
 
 
@@ -214,7 +214,7 @@ def _protocol(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
 
 def _printed(study: Study, cell: Cell) -> Iterator[str]:
     if not cell.reported:
-        yield "no number is printed"
+        yield "not printed by the paper"
     for paper, reported in _printed_numbers(study, cell):
         yield _as_printed(reported, "" if paper == cell.item.paper else paper)
 
@@ -309,7 +309,7 @@ def _digits(value: float, decimals: int = 4) -> str:
 def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
     """Yield our number with the printed difference and the intervals."""
     if ours.reproduced is None:
-        yield ours.text or "nothing yet"
+        yield ours.text or "not available yet"
         return
     digits, bounds = _digits(ours.reproduced), _digits(ours.reproduced, 2)
     line = f"{ours.reproduced:{digits}}"
@@ -320,7 +320,7 @@ def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
     yield line
     if ours.few:
         each = ", ".join(f"{value:{digits}}" for value in ours.few)
-        yield f"{len(ours.few)} seeds give no interval: {{{each}}}"
+        yield f"{len(ours.few)} seeds are too few for an interval: {{{each}}}"
     if ours.low is not None:
         expected = f"{ours.low:{bounds}} to {ours.high:{bounds}}"
         if not ours.seedless:
@@ -367,12 +367,12 @@ def _runs(study: Study, cell: Cell, ours: CellResult) -> list[str]:
         runs = dict.fromkeys(each.run for each in ours.values if each.run)
         made = ", ".join(runs) or "other encoders"
         planned = ", ".join(cell.encoders) or "nothing"
-        return [f"{made}: made by an earlier version; this version would run {planned}"]
+        return [f"{made}: from an earlier version; this version would run {planned}"]
     if not cell.encoders:
         return []
     run = study.encoders[cell.encoders[0]].source.run
     if run is None:
-        return ["no training"]
+        return ["not trained"]
     spec = study.runs[run]
     lines = [study.paths.run(run)]
     for key, value in spec.canonical().items():

@@ -105,8 +105,8 @@ def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
     made = f"commit {study['commit'][:12]}"
     changed = " with uncommitted changes" if study.get("dirty") else ""
     outdated = (
-        f"Made by {made}{changed}; this version would run something else: {len(shown & planned)} of the"
-        f" {len(shown)} encoders shown here are among its {len(planned)}."
+        f"Created by {made}{changed}; this version would run other encoders: {len(shown & planned)} of the {len(shown)}"
+        f" encoders shown here are among the {len(planned)} planned encoders."
     )
     return result.model_copy(update={"outdated": outdated})
 

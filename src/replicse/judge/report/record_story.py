@@ -82,4 +82,4 @@ def _judged(result: SourceResult) -> str:
 def _effect(effect: SettingEffect) -> str:
     interval = "" if effect.low is None else f" [{effect.low:+.2f}, {effect.high:+.2f}]"
     paired = ", paired by seed" if effect.is_paired else ""
-    return f"{effect.mean:+.2f}{interval} from its printed setting{paired}"
+    return f"{effect.mean:+.2f}{interval} from the printed setting{paired}"

@@ -57,5 +57,5 @@ def _describe_share(variant: Explained) -> str:
     if variant.share is not None:
         return f", {100 * variant.share:.0f}% of the printed gap of {variant.gap:+.2f}"
     if variant.outcome and variant.noise is not None:
-        return f", the printed gap of {variant.gap:+.2f} is within its noise of {variant.noise:.2f}"
+        return f", the printed gap of {variant.gap:+.2f} is within the noise of {variant.noise:.2f}"
     return ""

@@ -81,5 +81,5 @@ def _sentence(subject: str, design: Crossed) -> Iterator[str]:
         mean = number(sum(map(sum, design)) / sum(map(len, design)))
         yield (
             f"{subject}: {len(design)} backbones × {len(design[0])} fine-tunings, mean {mean}; standard deviation"
-            f" {sd.between:.2f} between backbones, {sd.within:.2f} between fine-tunings on one backbone."
+            f" {sd.between:.2f} between backbones, {sd.within:.2f} between fine-tunings on the same backbone."
         )

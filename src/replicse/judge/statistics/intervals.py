@@ -248,7 +248,7 @@ def p_of_mean(ours: Paired, degrees: int) -> float:
         ValueError: if the differences have no interval.
     """
     if ours.low is None or ours.high is None:
-        raise ValueError("a difference of too few seeds has no p-value")
+        raise ValueError("cannot compute the p-value of a difference of too few seeds")
     error = (ours.high - ours.low) / 2 / t_quantile(degrees)
     if error == 0:
         return float(ours.mean == 0)

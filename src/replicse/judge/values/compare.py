@@ -119,7 +119,7 @@ def compare(a: Path, b: Path) -> Comparison:
             compared.append(_compare_cell(key, pairs[key], first[key], second[key]))
     if not compared:
         raise BadInput(
-            f"{a} and {b} have no cell with the same runs; use two results folders of the same study"
+            f"{a} and {b} do not share a cell with the same runs; use two results folders of the same study"
         )
     runs_a, runs_b = _runs(first), _runs(second)
     different = set()

@@ -125,7 +125,7 @@ def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
         before = record.get("resumed_from", [])
         if isinstance(before, list) and all(isinstance(each, Mapping) for each in before):
             return record
-    raise BadInput(f"{path}: contains no provenance record; {remedy}")
+    raise BadInput(f"{path} does not contain a provenance record; {remedy}")
 
 
 def _remedy(problem: str) -> str:
@@ -147,7 +147,7 @@ def _shape_problem(document: Any) -> str:
     Returns an empty string for an evaluation.
     """
     if not isinstance(document, Mapping) or not isinstance(document.get("suites"), Mapping):
-        return "contains no suites"
+        return "does not contain suites"
     for part in PARTS:
         if not isinstance(document.get(part, {}), Mapping):
             return f"{part} is {excerpt(document[part])}; expected a dict"
@@ -188,7 +188,7 @@ def _missing_paths(evaluation: Mapping[str, Any], metric_paths: Iterable[str], p
         above, _, last = path.rpartition("/")
         is_pending = partly and path.partition("/")[0] not in suites
         if not is_pending and path not in failures and last not in (part_at(suites, above) or ()):
-            yield f"contains no {path}"
+            yield f"does not contain {path}"
 
 
 def part_at(node: Any, path: str) -> Any:
@@ -257,7 +257,7 @@ def _average_problems(suite: str, numbers: Any) -> Iterator[str]:
             continue
         mean = math.fsum(parts) / len(parts)
         if abs(value - mean) > ROUNDING:
-            yield f"{suite}/{name} is {value}, but its parts have the mean {mean:.2f}"
+            yield f"{suite}/{name} is {value}, but the parts have the mean {mean:.2f}"
 
 
 def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
@@ -285,7 +285,7 @@ def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
     if not sides["cosine"].startswith(MARK):
         low, high = _spearman_range(cosine, gold)
     if not 100 * low - REORDERED <= score <= 100 * high + REORDERED:
-        return f"{task}/all is {score}, but the correlation of its pairs is {100 * found:.2f}"
+        return f"{task}/all is {score}, but the correlation of the pairs is {100 * found:.2f}"
     return ""
 
 
@@ -318,4 +318,4 @@ def _interval_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
     if low is not None and score is not None and high is not None:
         slack = max(1.0, high - low)
         if not low - slack <= score <= high + slack:
-            yield f"{path}/all is {score}, but its interval is {low} to {high}"
+            yield f"{path}/all is {score}, but the interval is {low} to {high}"

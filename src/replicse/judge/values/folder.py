@@ -25,10 +25,10 @@ def record_of(folder: Path) -> Path:
         MissingData: if the folder or the record does not exist.
     """
     if not folder.is_dir():
-        raise MissingData(f"{folder}: no such folder; specify the results of a scale, such as results/micro")
+        raise MissingData(f"{folder} does not exist; specify the results of a scale, such as results/micro")
     record = folder / CONFIG
     if not record.is_file():
-        raise MissingData(f"{record}: no such file; run an item, or the whole study")
+        raise MissingData(f"{record} does not exist; run an item, or the whole study")
     return record
 
 
@@ -58,7 +58,7 @@ def results_in(folder: Path) -> list[ItemResult]:
             results.append(result)
     if not results:
         raise MissingData(
-            f"{folder / 'items'}: contains no item of {record}; run an item, or the whole study"
+            f"{folder / 'items'} does not contain an item of {record}; run an item, or the whole study"
         )
     with suppress(BadInput):  # if a plug-in of the config is missing, the items that use it are out of date
         use_all_plugins(config.plugins)

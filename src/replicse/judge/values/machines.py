@@ -172,4 +172,4 @@ def describe_mixture(machines: Iterable[Machine]) -> str:
     counts = count_machines(machines)
     if len(counts) < 2:
         return ""
-    return f"made on {len(counts)} machines: {' | '.join(map(str, counts))}"
+    return f"computed on {len(counts)} machines: {' | '.join(map(str, counts))}"

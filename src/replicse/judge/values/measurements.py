@@ -204,7 +204,7 @@ class Measurements:
             return self.broken.get(file, "")
         failures = []
         for job in self.jobs.failed(file):
-            last_line = job.tail[-1] if job.tail else "its log is empty"
+            last_line = job.tail[-1] if job.tail else "the log is empty"
             failures.append(f"{job} failed: {last_line} ({job.log})")
         return "; ".join(failures)
 

@@ -8,7 +8,7 @@ from replicse.errors import BadInput
 from replicse.judge.values.result_files import ROUNDING, ExternalResults, other_aggregation
 from replicse.judge.values.result_scores import AVERAGED, SAME
 
-Standing = Literal["equal", "within numerics", "beyond numerics", "other data"]
+Standing = Literal["equal", "within numerics", "beyond numerics", "another dataset"]
 NUMERICS = 0.1  # points by which half precision or another batch size may change a correlation
 
 
@@ -81,7 +81,9 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
         if other_value is not None:
             both[name] = (value, other_value)
     if not both:
-        raise BadInput(f"no common score; A contains {a.scores_listed()}; B contains {b.scores_listed()}")
+        raise BadInput(
+            f"A and B do not share a score; A contains {a.scores_listed()}; B contains {b.scores_listed()}"
+        )
     names = [name for name in both if other_aggregation(name) not in both]
     data = {}
     for name in names:
@@ -127,7 +129,7 @@ def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, Pair]:
 
 def _compare(a: float, b: float, is_other_data: bool) -> ComparedScore:
     if is_other_data:
-        return ComparedScore(a, b, None, "other data")
+        return ComparedScore(a, b, None, "another dataset")
     size = abs(b - a)
     if size <= ROUNDING:
         return ComparedScore(a, b, b - a, "equal")

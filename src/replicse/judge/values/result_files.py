@@ -99,7 +99,7 @@ def read_results(place: Path) -> ExternalResults:
         file, _, model = str(place).partition(".json:")
         place = Path(f"{file}.json") if model else place
     if not place.exists():
-        raise MissingData(f"{place}: no such file or folder")
+        raise MissingData(f"{place} does not exist")
     if place.is_dir():
         inside, contents = sorted(place.iterdir()), []
     else:
@@ -118,13 +118,13 @@ def read_results(place: Path) -> ExternalResults:
         return read_results(below[0])
     if below:
         raise BadInput(
-            f"{place}: contains several results folders; specify one: {some(list(map(str, below)))}"
+            f"{place}: contains several results folders; specify a folder: {some(list(map(str, below)))}"
         )
     others = [file.name for file in files if file.suffix not in KINDS and place.is_dir()]
     remarks = results.remark_lines()
     if others:
         remarks.append(f"skipped: {some(others)}")
-    raise BadInput("; ".join([f"{place}: no results file of {TOOLS} with a score", *remarks]))
+    raise BadInput("; ".join([f"{place}: cannot find a results file of {TOOLS} with a score", *remarks]))
 
 
 def _has_results(folder: Path) -> bool:
@@ -143,7 +143,7 @@ def _read_or_name(file: Path) -> Content:
         return Content([ResultScore(file.name, None, f"skipped, {problem}")])
     if content.scores or file.name == MODEL_META:
         return content
-    return Content([ResultScore(file.name, None, "skipped, it contains no scores")])
+    return Content([ResultScore(file.name, None, "skipped, it does not contain scores")])
 
 
 def _gather(place: Path, contents: Sequence[Content]) -> ExternalResults:

@@ -64,10 +64,10 @@ def read_mteb(document: Mapping[str, Any], place: Path, model: str) -> Content:
 def _one_model(results: list[Mapping[str, Any]], place: Path, model: str) -> Mapping[str, Any]:
     names = [str(each.get("model_name")) for each in results]
     if model and model not in names:
-        raise BadInput(f"{place}: no model {model}; it contains {some(names)}")
+        raise BadInput(f"{place} does not contain model {model}, only {some(names)}")
     if not model and len(results) > 1:
         raise BadInput(
-            f"{place}: results of several models; specify one, such as {place}:{names[0]}: {some(names)}"
+            f"{place}: results of several models; specify a model, such as {place}:{names[0]}: {some(names)}"
         )
     for each, name in zip(results, names, strict=True):
         if not model or name == model:
@@ -126,6 +126,6 @@ def _main_score(task: str, split: str, subset: str, entry: Mapping[str, Any]) ->
     usual = METRICS if categories().get(task) != "BitextMining" else (METRICS[0], "f1")
     metric = next((metric for metric in usual if COSINE.holds(values.get(metric))), "")
     if not metric:
-        return ResultScore(path, None, "skipped, no score from -1 to 1")
-    remark = "" if metric == METRICS[0] else f"no main_score, {metric} is used"
+        return ResultScore(path, None, "skipped, the scores are not from -1 to 1")
+    remark = "" if metric == METRICS[0] else f"main_score is missing, {metric} is used"
     return ResultScore(path, 100 * values[metric], remark)

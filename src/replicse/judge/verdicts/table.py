@@ -350,7 +350,7 @@ def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
     if cell.values and cell.n_seeds != len(numbers):
         yield f"n_seeds is {cell.n_seeds}, but the number of values is {len(numbers)}"
     elif mean is not None and statistic == "mean" and abs(cell.reproduced - mean) > ROUNDING:
-        yield f"reproduced is {cell.reproduced}, but its seeds have the mean {mean:.6g}"
+        yield f"reproduced is {cell.reproduced}, but the seeds have the mean {mean:.6g}"
     if cell.printed is None or cell.delta is None:
         return
     difference = cell.reproduced - cell.printed

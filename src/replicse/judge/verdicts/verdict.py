@@ -289,7 +289,7 @@ def _margin(target: Rounded | None, seedless: bool, rounding: float) -> float:
 def _explain_undetermined(n_seeds: int, reported: Reported, reducer: Reducer, refuted: bool) -> str:
     """Return why there is no interval."""
     if reported.statistic == "single" and reducer.statistic != "mean":
-        return f"the paper does not state the number of runs of its {reducer.name}"
+        return f"the paper does not state the number of runs of the {reducer.name}"
     if refuted:
         borrow = f", and the published spread is not used because {_REFUTED}"
     elif reported.statistic == "sd":

@@ -34,14 +34,15 @@ MEANINGS = {
     "within seed spread": "The reported number is inside our 95% prediction interval for one more run.",
     "higher": "Ours is higher: the reported number is below the interval. A higher score is a mismatch too.",
     "lower": "Ours is lower: the reported number is above the interval.",
-    "equal": "There are no seeds (a count, a released encoder), and ours rounds to the reported number.",
-    "not equal": "There are no seeds, and ours differs from the reported number.",
+    "equal": "The number does not depend on a seed (a count, a released encoder), and ours rounds to the"
+    " reported number.",
+    "not equal": "The number does not depend on a seed, and ours differs from the reported number.",
     "undetermined": "There are fewer than three seeds and no published spread.",
-    NOT_COMPARABLE: "The setting differs from the paper's, so there is no verdict. If the scale differs, only the"
-    " caption of the table shows it.",
+    NOT_COMPARABLE: "The setting differs from the paper's, so the cell does not get a verdict. If the scale differs,"
+    " only the caption of the table shows it.",
     "not run": "Planned, but at least one run is missing.",
-    ABSENT: "The dataset is not part of this study, so the cell could not be evaluated. Nothing failed.",
-    "failed": "A run that the cell needs failed, so there is no number.",
+    ABSENT: "The dataset is not part of this study, so the cell could not be evaluated. This is not a failure.",
+    "failed": "A run that the cell needs failed, so the number is missing.",
     QUOTED: "The paper quotes the number from another source, so it is not reproduced or judged.",
 }
 Part = Literal["reported", "reproduced"]

@@ -164,7 +164,7 @@ def _row_notes(item: ItemResult) -> dict[str, tuple[str, str]]:
         parts = [row.note] if row.note else []
         if row.merged:
             merged = " and ".join(names[other] for other in row.merged)
-            parts.append(f"Shares its runs with {merged} at this scale.")
+            parts.append(f"Same runs as {merged} at this scale.")
         if parts:
             texts[row.id] = " ".join(parts)
     notes = {}

@@ -139,7 +139,7 @@ def _effect(effect: Effect, link: str, place: Place) -> dict[str, Any]:
     name = f"{effect.difference}, {effect.column}"
     if effect.backbones:
         name += f", {effect.over}"
-    title = f"{name}: {effect_text(ours)}; nothing in print"
+    title = f"{name}: {effect_text(ours)}; not in print"
     printed: float | None = None
     if effect.printed is not None:
         title = f"{name}: {effect_text(ours)}; in print {plus_minus(effect.printed)}"

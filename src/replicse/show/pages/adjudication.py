@@ -19,7 +19,7 @@ from replicse.spec.printed import Rounding
 from replicse.spec.protocols import AS_RUN
 
 TITLE = "Adjudication"
-NOISE = "No gap exceeds noise, so none is explained."
+NOISE = "The gaps do not exceed noise, so they are not explained."
 EXPLAINS = {"explains": "explains", "in part": "explains in part"}
 # The maximum number of rows in the headline.
 NAMED = 3

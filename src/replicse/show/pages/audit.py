@@ -9,7 +9,7 @@ from replicse.show.content.contents import Page
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
 
-TITLE = "What the papers' own numbers say"
+TITLE = "Audit of the printed numbers"
 COLUMNS: Columns = {
     "In print": lambda row: f"{row.place}: {row.printed or row.rule}",
     "Against": lambda row: few(row.against),
@@ -33,7 +33,7 @@ def audit_page(report: Report) -> Page:
             own.append(sheet)
         else:
             further.append(sheet)
-    text, of = paragraphs("audit", bool(report.audit)), "printed numbers, no run"
+    text, of = paragraphs("audit", bool(report.audit)), "printed numbers, without runs"
     return Page(TITLE, text, tuple(own), file=AUDIT, further=tuple(further), lines=True, of=of)
 
 

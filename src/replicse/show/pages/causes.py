@@ -28,7 +28,7 @@ def causes_sheet(causes: Sequence[Cause]) -> Sheet:
     columns: Columns = {
         "Cause": lambda cause: cause.title,
         "What happens": lambda cause: cause.sentence,
-        "What people saw": lambda cause: cause.seen,
+        "Reported symptoms": lambda cause: cause.seen,
         "Threads": threads_text,
         "How to fix": lambda cause: cause.fix,
     }

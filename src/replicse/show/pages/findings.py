@@ -137,7 +137,7 @@ def _kept(orders: Orders) -> Iterator[str]:
         verb = "has" if orders.signs == 1 else "have"
         yield f"{orders.signs_kept} of {several(orders.signs, 'difference')} {verb} the printed sign"
     if orders.best:
-        yield f"the best row is the printed one in {orders.best_kept} of {several(orders.best, 'column')}"
+        yield f"the best row is as printed in {orders.best_kept} of {several(orders.best, 'column')}"
 
 
 def _turned(orders: Orders, items: Mapping[str, JudgedItem]) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _workflow(report: Report) -> Iterator[Headline]:
         works = f"{several(lost, 'cell')} failed or {verb} not run"
     yield Headline(
         f"{works}: {several(numbers, 'number')} in {several(len(items), 'item')}.",
-        f"Scale {report.study['scale']} shows that the workflow works; its numbers say nothing about the papers",
+        f"Scale {report.study['scale']} shows that the workflow works; the numbers are not evidence about the papers",
         "papers",
     )
     if report.seconds:

@@ -15,12 +15,12 @@ ITEMS: Columns = {
     "Item": attrgetter("item"),
     "Missing evaluations": lambda item: f"{item.missing} of {item.planned}",
     "Why": attrgetter("why"),
-    "What to do": attrgetter("remedy"),
+    "How to fix": attrgetter("remedy"),
 }
 JOBS: Columns = {
     "Job": attrgetter("name"),
     "Log": attrgetter("log"),
-    "Its last lines": lambda job: " ⏎ ".join(job.tail) or "(empty)",
+    "Last lines": lambda job: " ⏎ ".join(job.tail) or "(empty)",
 }
 
 
