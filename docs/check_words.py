@@ -43,7 +43,7 @@ FIELD_RATES = {
 LOWEST_RATIO, HIGHEST_RATIO = 0.4, 2.5
 LONGEST_FIRST_LINE = 72
 # Checks that make this script fail: kinds of text as in `read_texts`, "first lines", "names" or "arguments".
-ENFORCED: tuple[str, ...] = ("pages", "first lines")
+ENFORCED: tuple[str, ...] = ("pages", "first lines", "names", "arguments")
 
 CODE = ("src/**/*.py", "workflow/papers/**/*.py")
 PAGES = (
