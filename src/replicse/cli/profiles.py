@@ -41,14 +41,16 @@ def profile_named(name: str, workflow: Path) -> str:
     profiles = {file.parent.name: file.parent for file in sorted(folder.glob("*/config.yaml"))}
     if name in profiles:
         refuse_without_executor(profiles[name] / "config.yaml")
+        refuse_options_in_slurm_extra(profiles[name] / "config.yaml")
         return str(profiles[name])
-    if (Path(name) / "config.yaml").is_file():
-        refuse_options_in_slurm_extra(Path(name) / "config.yaml")
     # Snakemake searches these folders for profiles of the user or the system.
     config_home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
     homes = (Path(), config_home / "snakemake", Path("/etc/xdg/snakemake"))
-    if not any((home / name).exists() for home in homes):
+    existing = [home / name for home in homes if (home / name).exists()]
+    if not existing:
         raise BadInput(f'profile "{name}" is not in {folder}{nearest(Path(name).name, profiles)}')
+    if (existing[0] / "config.yaml").is_file():
+        refuse_options_in_slurm_extra(existing[0] / "config.yaml")
     return name
 
 
@@ -76,17 +78,34 @@ def refuse_options_in_slurm_extra(file: Path) -> None:
         BadInput: if there is such an option; the message names the resource to set.
     """
     settings = read_yaml(file) or {}
-    written = {"default-resources": settings.get("default-resources")}
-    for rule, resources in (settings.get("set-resources") or {}).items():
-        written[f"set-resources: {rule}"] = resources
-    for location, resources in written.items():
-        extra = str(resources.get("slurm_extra", "")) if isinstance(resources, dict) else ""
+    resources = list_resources("default-resources", settings.get("default-resources"))
+    by_rule = settings.get("set-resources")
+    if isinstance(by_rule, dict):
+        for rule, each in by_rule.items():
+            resources += list_resources(f"set-resources: {rule}", each)
+    else:
+        resources += list_resources("set-resources", by_rule)
+    for location, text in resources:
         for option, resource in SLURM_RESOURCES.items():
-            if re.search(rf"--{option}(=|\s)", extra):
+            if "slurm_extra" in text and re.search(rf"--{option}(=|\s)", text):
                 raise BadInput(
                     f"{file}: {location}: slurm_extra has --{option}, which the executor refuses;"
                     f" set the resource {resource} instead"
                 )
+
+
+def list_resources(location: str, resources: object) -> list[tuple[str, str]]:
+    """Return locations and strings like `slurm_extra=--qos=long`.
+
+    Args:
+        location: the keys above the resources in the profile.
+        resources: a dict of resources, or a list of strings. Snakemake accepts both.
+    """
+    if isinstance(resources, dict):
+        return [(location, f"{name}={value}") for name, value in resources.items()]
+    if isinstance(resources, list):
+        return [(location, str(each)) for each in resources]
+    return []
 
 
 def refuse_unquotable_folder(executor: str) -> None:

@@ -108,16 +108,26 @@ def test_what_asks_a_run_to_end_asks_its_jobs(tmp_path, number):
         time.sleep(0.05)
 
 
-def test_an_option_that_the_slurm_executor_refuses_is_named_with_its_resource(tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("text", "location"),
+    [
+        ('set-resources:\n  train: {slurm_extra: "--mail-type=END --qos=long"}', "set-resources: train"),
+        ("set-resources: [\"train:slurm_extra='--qos=long'\"]", "set-resources"),
+        ("default-resources: [mem_mb=1000, \"slurm_extra='--qos long'\"]", "default-resources"),
+    ],
+)
+def test_an_option_that_the_slurm_executor_refuses_is_named_with_its_resource(
+    tmp_path, capsys, text, location
+):
     """Refuse `--qos` in slurm_extra before the start: of a group of jobs, Snakemake waits for ever.
 
     Other options of slurm_extra pass.
     """
     file = tmp_path / "config.yaml"
-    file.write_text('set-resources:\n  train: {slurm_extra: "--mail-type=END --qos=long"}\n')
+    file.write_text(text)
     assert main(["run", "simcse/table3", "--scale", "micro", "--profile", str(tmp_path), "-n"]) == 2
-    told = capsys.readouterr().err
-    assert f"{file}: set-resources: train: slurm_extra has --qos" in told and "resource qos instead" in told
+    message = capsys.readouterr().err
+    assert f"{file}: {location}: slurm_extra has --qos" in message and "resource qos instead" in message
     file.write_text('default-resources: {slurm_extra: "--mail-type=END"}\n')
     assert profiles.profile_named(str(tmp_path), ROOT / "workflow") == str(tmp_path)
 
