@@ -19,6 +19,57 @@ pytestmark = pytest.mark.usefixtures("papers_read_once")
 __all__ = ["papers_read_once"]
 
 
+CLEAN = {"commit": "0123456789abcdef", "dirty": False}
+
+
+def finish(plan, facts=CLEAN):
+    """Write all records of runs and all evaluations of a study."""
+    write_scores(plan, plan.items, lambda cell, place: 60 + 5 * (cell.row.id == "p0.1") + place)
+    for name, spec in plan.runs.items():
+        write_json(plan.paths.run(name, "provenance.json"), {**facts, "job": {"run": spec.canonical()}})
+    write_json(plan.paths.data, {"root": "secret", "files": example.STUDY["data"]})
+    for evaluated in {file for item in plan.items.values() for file in plan.evaluation_files(item)}:
+        write_json(evaluated, {**read_json(evaluated), "provenance": facts})
+
+
+def test_items_are_added_to_a_committed_study(tmp_path, monkeypatch):
+    """Add Table 1 to a kept Table 3 whose results are gone; another scale or seed is refused.
+
+    The numbers of the first part stay, and the record lists the commit of each part.
+    """
+    monkeypatch.setattr("replicse.judge.report.judge_study.audit_plan", lambda *_, **__: shipped_audit()[0])
+    monkeypatch.chdir(tmp_path)
+    folder, words = tmp_path / "reports/studies/mine", ("--workflow", str(WORKFLOW))
+    later = {"commit": "fedcba9876543210", "dirty": False}
+    parts = [("table3", ["p0.0", "p0.1"], CLEAN), ("table1", ["none", "crop-20"], later)]
+    for item, rows, facts in parts:
+        config = {"scale": "compact", "papers": {"simcse": [item]}, "seeds": [0, 1, 2]}
+        config["rows"] = {f"simcse/{item}": rows}
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        monkeypatch.setattr("replicse.provenance.record.software", lambda facts=facts: facts)
+        shutil.rmtree("results", ignore_errors=True)
+        finish(shipped_plan(**config), facts)
+        run(keep_verb, "mine", "--add", "--study", "config.json", *words)
+    record, kept = read_json(folder / "record.json"), read_json(folder / "config.json")
+    assert set(kept["papers"]["simcse"]) == {"table1", "table3"} and len(kept["rows"]) == 2
+    assert [(part["items"], part["commit"]) for part in record["parts"]] == [
+        (["simcse/table3"], "0123456789abcdef"),
+        (["simcse/table1"], "fedcba9876543210"),
+    ]
+    assert "commit" not in record and not record["dirty"]
+    report = (folder / "report.md").read_text(encoding="utf-8")
+    assert "| simcse/table3 | 0123456789ab |" in report and "| simcse/table1 | fedcba987654 |" in report
+    cells = (folder / "cells.csv").read_text(encoding="utf-8")
+    assert "simcse,table3,p0.1,stsb-dev" in cells and "simcse,table1,crop-20,stsb-dev" in cells
+    run(report_verb, "--study", "mine", *words)
+    assert (folder / "report.md").read_text(encoding="utf-8") == report
+    (tmp_path / "config.json").write_text(json.dumps({**config, "seeds": [0, 1]}))
+    with pytest.raises(
+        BadInput, match=r"config.json: seeds is \[0, 1, 2\], but the items to add have \[0, 1\]"
+    ):
+        run(keep_verb, "mine", "--add", "--study", "config.json", *words)
+
+
 def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeypatch):
     monkeypatch.setattr("replicse.judge.report.judge_study.audit_plan", lambda *_, **__: shipped_audit()[0])
     monkeypatch.chdir(tmp_path)
@@ -32,19 +83,14 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
         BadInput, match=r"results/compact/encoders/.*the file does not exist; run the study to the end"
     ):
         run(keep_verb, *keep)
-    write_scores(plan, plan.items, lambda cell, place: 60 + 5 * (cell.row.id == "p0.1") + place)
-    clean = {"commit": "0123456789abcdef", "dirty": False}
-    for name, spec in plan.runs.items():
-        write_json(plan.paths.run(name, "provenance.json"), {**clean, "job": {"run": spec.canonical()}})
-    write_json(plan.paths.data, {"root": "secret", "files": example.STUDY["data"]})
-    monkeypatch.setattr("replicse.provenance.record.software", lambda: clean)
-    for evaluated in {file for item in plan.items.values() for file in plan.evaluation_files(item)}:
-        record = {**read_json(evaluated), "provenance": clean}
-        write_json(evaluated, record)
+    finish(plan)
+    monkeypatch.setattr("replicse.provenance.record.software", lambda: CLEAN)
+    evaluated = next(file for item in plan.items.values() for file in plan.evaluation_files(item))
+    record = read_json(evaluated)
     write_json(evaluated, {**record, "provenance": {}})
     with pytest.raises(BadInput, match=f"{evaluated}: the record of the code is missing; delete it and run"):
         run(keep_verb, *keep)
-    write_json(evaluated, {**record, "provenance": {**clean, "dirty": True}})
+    write_json(evaluated, {**record, "provenance": {**CLEAN, "dirty": True}})
     with pytest.raises(
         BadInput, match=f"{evaluated}: computed with uncommitted changes to commit 0123456789ab"
     ):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.cli.arguments import add_study_arguments
+from replicse.cli.kept_parts import merge_configs, merge_records
 from replicse.cli.record_source import add_record_arguments, keep_record
 from replicse.cli.render import study_facts, write_kept
 from replicse.cli.selected_study import own_study, refuse_other_config
@@ -36,7 +37,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser, "replicse keep mine --config config/mine.yaml\n  replicse keep compact --crate compact.zip"
     )
     parser.add_argument("name", help="name of the folders in reports/studies and figures/studies")
-    parser.add_argument("--replace", action="store_true", help="replace the committed study of this name")
+    existing = parser.add_mutually_exclusive_group()
+    existing.add_argument("--replace", action="store_true", help="replace the committed study of this name")
+    existing.add_argument(
+        "--add", action="store_true", help="add the items to the committed study of this name"
+    )
     parser.add_argument(
         "--crate",
         type=Path,
@@ -71,13 +76,30 @@ def run(arguments: Namespace) -> None:
     if arguments.record:
         keep_record(arguments)
         return
+    keep_study(arguments)
+
+
+def keep_study(arguments: Namespace) -> None:
+    """Copy a finished study to reports/studies/NAME, or add its items there.
+
+    Args:
+        arguments: the parsed arguments.
+
+    Raises:
+        BadInput: as `run`.
+    """
     plan = finished_study(arguments)
     kept = Paths(plan.scale.name, arguments.name)
-    if Path(kept.results, CONFIG).is_file() and not arguments.replace:
+    exists = Path(kept.results, CONFIG).is_file()
+    adding = exists and arguments.add
+    if exists and not (arguments.replace or arguments.add):
         raise BadInput(
             f"{kept.results}: a committed study of this name exists; choose another name, or add --replace to"
-            " overwrite it"
+            " overwrite it, or --add to add items"
         )
+    config = plan.config.whole()
+    if adding:
+        config = merge_configs(read_json(kept.config), config, kept.config)
     for item in plan.items.values():
         for file in plan.evaluation_files(item):
             check_there(file, "run the study to the end, then keep it")
@@ -86,17 +108,21 @@ def run(arguments: Namespace) -> None:
     runs, evaluations = records_of(results, Path(plan.paths.results))
     refuse_uncommitted(runs, evaluations, plan.paths)
     facts = made_facts(plan, runs, evaluations)
-    for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
-        shutil.rmtree(folder, ignore_errors=True)
+    if adding:
+        whole = describe_study(load_or_compile(config, arguments.workflow, kept.config))
+        facts = merge_records(read_json(kept.record), facts, whole)
+    else:
+        remove_earlier(kept)
     for result in results:
         write_json(kept.item(result.item), result.plain())
     # The papers keep the order of the config.
-    write_ordered(kept.config, plan.config.whole())
+    write_ordered(kept.config, config)
     write_ordered(kept.record, facts)
     write_kept(arguments.name, arguments.workflow)
     seeds = ", ".join(map(str, plan.seeds))
     cells = sum(len(result.cells) for result in results)
-    print(f"kept {kept.results}: {several(len(results), 'item')}, {several(cells, 'cell')}, seeds {seeds}")
+    done = "added to" if adding else "kept"
+    print(f"{done} {kept.results}: {several(len(results), 'item')}, {several(cells, 'cell')}, seeds {seeds}")
 
 
 def finished_study(arguments: Namespace) -> Study:
@@ -111,6 +137,12 @@ def finished_study(arguments: Namespace) -> Study:
     study = own_study(arguments, own=True).plan
     refuse_other_config(study)
     return study
+
+
+def remove_earlier(kept: Paths) -> None:
+    """Remove items, tables and figures of an earlier study of this name."""
+    for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def refuse_outdated(study: Study) -> None:

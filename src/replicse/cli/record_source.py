@@ -151,10 +151,11 @@ def _describe(facts: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
     """Return the fields of a source, using the record of the study."""
     versions = facts.get("versions", {})
     stack = [f"{package} {versions[package]}" for package in ("torch", "transformers") if package in versions]
+    commits = dict.fromkeys(part["commit"][:12] for part in facts.get("parts") or [facts])
     described = {
         **origin.plain(),
         "year": int(facts["generated"][:4]),
-        "code": f"RepliCSE at {facts['commit'][:12]}",
+        "code": f"RepliCSE at {', '.join(commits)}",
     }
     if stack:
         described["stack"] = ", ".join(stack)

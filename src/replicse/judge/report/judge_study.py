@@ -102,7 +102,11 @@ def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
     if planned == shown:
         return result
     study = read_json(paths.record)
-    made = f"commit {study['commit'][:12]}"
+    commit = study.get("commit", "")
+    for part in study.get("parts", ()):
+        if item in part["items"]:
+            commit = part["commit"]
+    made = f"commit {commit[:12]}"
     changed = " with uncommitted changes" if study.get("dirty") else ""
     outdated = (
         f"Created by {made}{changed}; this version would run other encoders: {len(shown & planned)} of the {len(shown)}"

@@ -28,6 +28,17 @@ class DataFile(Checked):
     missing: bool = False
 
 
+class StudyPart(Checked):
+    """Items of a study that were run together."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    items: tuple[ItemName, ...]
+    commit: str = ""
+    generated: str = ""
+    processor: str = ""
+
+
 class StudyRecord(Checked):
     """The record of a study; keys of later versions are ignored."""
 
@@ -50,3 +61,4 @@ class StudyRecord(Checked):
     versions: dict[str, Any] = {}
     hardware: dict[str, Any] = {}
     data: tuple[DataFile, ...] = ()
+    parts: tuple[StudyPart, ...] = ()

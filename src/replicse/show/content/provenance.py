@@ -52,7 +52,14 @@ def _sheets(report: Report) -> Iterator[Sheet]:
     for key in ("versions", "hardware"):
         rows = tuple((name, str(value)) for name, value in study.get(key, {}).items())
         yield Sheet(key.capitalize(), ("", "Value"), rows)
-    columns: Columns = {"Protocol": itemgetter("id"), "What it is": itemgetter("text")}
+    columns: Columns = {
+        "Items": lambda part: ", ".join(part["items"]),
+        "Commit": lambda part: part["commit"][:12],
+        "Processor": itemgetter("processor"),
+        "Generated": itemgetter("generated"),
+    }
+    yield Sheet.of("Parts", study.get("parts", ()), columns)
+    columns = {"Protocol": itemgetter("id"), "What it is": itemgetter("text")}
     yield Sheet.of("Protocols", study["protocols"], columns)
     note = f"First {HASH} hexadecimal digits of each sha256."
     columns = {"Data": itemgetter("name"), "Rows": _rows, "sha256": _hash}
