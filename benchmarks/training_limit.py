@@ -59,8 +59,8 @@ from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer
 
 BATCH, SMALL, LENGTH = 64, 16, 32
-# Minimum ratio to sentence-transformers, minimum share of the limit, minimum ratio of bf16 to their fp32.
-GOAL_RATIO, GOAL_SHARE, GOAL_BF16 = 1.25, 0.8, 5.0
+# Minimum ratio to sentence-transformers in fp32, and minimum shares of the limit.
+GOAL_RATIO, GOAL_SHARE, GOAL_SHARE_BF16 = 1.25, 0.8, 0.75
 KINDS = {"unsupervised": 2, "supervised": 3}
 # The precisions of our loop.
 PRECISIONS = {"ours": "fp32"} | ({"ours_bf16": "bf16"} if HAS_BF16 else {})
@@ -68,8 +68,15 @@ PROFILED = "6x384"
 # Dict from kinds of operations to torch's names. All other operations are the rest.
 PRODUCTS = "products"
 OPERATIONS = {
-    PRODUCTS: ("mm", "addmm", "bmm"),
-    "casts and other copies": ("copy_", "_to_copy"),
+    PRODUCTS: (
+        "mm",
+        "addmm",
+        "bmm",
+        "mkldnn_linear",
+        "mkldnn_linear_backward_input",
+        "mkldnn_linear_backward_weights",
+    ),
+    "casts and other copies": ("copy_", "_to_copy", "to_mkldnn", "_to_dense"),
     "gathers, padding, zeros": ("index_select", "index_copy_", "fill_", "zero_", "embedding_dense_backward"),
     "sums and products by element": ("add", "add_", "mul", "mul_", "addcmul_"),
     "GELU": ("gelu", "gelu_backward"),
@@ -442,7 +449,7 @@ def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
         case = found[size][kind]
         ratio, share = case["times_sentence_transformers"][name], case["share"][name]
         if precision == "bf16":
-            goal, met = f"{GOAL_BF16:g}x", ratio >= GOAL_BF16
+            goal, met = f"{GOAL_SHARE_BF16:.0%}", share >= GOAL_SHARE_BF16
         else:
             goal, met = (
                 f"{GOAL_RATIO:g}x, {GOAL_SHARE:.0%}",
@@ -521,7 +528,7 @@ def main() -> None:
     transformers.logging.set_verbosity_error()
     found: dict[str, Any] = {
         "batch": BATCH, "length": LENGTH, "data": data_name(),
-        "goals": {"ratio": GOAL_RATIO, "share": GOAL_SHARE, "bf16": GOAL_BF16},
+        "goals": {"ratio": GOAL_RATIO, "share": GOAL_SHARE, "share_bf16": GOAL_SHARE_BF16},
     }  # fmt: skip
     # Steps per turn, and number of turns. All sizes take about the same time.
     turns = {"2x128": (20, 3), "6x384": (6, 3), "12x768": (1, 2)}
