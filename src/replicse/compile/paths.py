@@ -1,5 +1,6 @@
 """The paths of the files of a study, relative to the working directory."""
 
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -230,4 +231,6 @@ def backbone_id(source: EncoderSource | Init) -> str:
     """
     name = source.hub or source.folder or getattr(source, "vectors", None) or ""
     recipe = {key: entry for key, entry in source.plain().items() if key in FROM}
-    return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(recipe, 8)}"
+    # The id is part of the names of files and of wildcards of Snakemake.
+    last = re.sub(r"[^A-Za-z0-9._-]", "-", name.rstrip("/").rsplit("/", 1)[-1])
+    return f"{last}-{digest(recipe, 8)}"

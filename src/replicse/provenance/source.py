@@ -122,7 +122,7 @@ class SourceCode:
         """Return the modules of a name."""
         module = name.partition(":")[0]
         file, home = self._file(module), self._home(module)
-        if file is None and module not in self.plugins:
+        if home is None or (file is None and module not in self.plugins):
             raise ModuleNotFoundError(f"{self.root}: the package does not contain module {module}")
         if file is None:
             files = [*self.plugins[module].glob("*.py")]
@@ -143,15 +143,21 @@ class SourceCode:
             return f"{module}.{part}"
         return module if self._file(module) else None
 
-    def _home(self, module: str) -> Path:
-        """Return the folder that contains the top-level package of a module."""
+    def _home(self, module: str) -> Path | None:
+        """Return the folder that contains the top-level package of a module.
+
+        Returns None for modules of other packages. In a wheel, they are in the same folder as this package.
+        """
         for name, place in self.plugins.items():
             if f"{module}.".startswith(f"{name}."):
                 return place.parents[name.count(".")]
-        return self.root.parent
+        return self.root.parent if f"{module}.".startswith(f"{self.root.name}.") else None
 
     def _find_file(self, module: str) -> Path | None:
-        path = self._home(module).joinpath(*module.split("."))
+        home = self._home(module)
+        if home is None:
+            return None
+        path = home.joinpath(*module.split("."))
         files = (path.with_suffix(".py"), path / "__init__.py")
         return next((file for file in files if file.is_file()), None)
 
@@ -163,7 +169,10 @@ class SourceCode:
             content = file.read_bytes() if file else b""
             key = hashlib.sha256(THIS_FILE + module.encode() + content).hexdigest()
             if key not in self._known:
-                self._known[key] = _parse(ast.parse(content))
+                is_package = file is not None and file.name == "__init__.py"
+                self._known[key] = _parse(
+                    ast.parse(content), module if is_package else module.rpartition(".")[0]
+                )
             self._modules[module] = self._known[key]
         return self._modules[module]
 
@@ -188,15 +197,23 @@ def _counts(module: str) -> bool:
     return module in COMPUTING or not f"{module}.".startswith(REGISTRY)
 
 
-def _parse(tree: ast.Module) -> Module:
+def _parse(tree: ast.Module, package: str) -> Module:
     """Return the digest of a syntax tree and the imports.
 
     Imports are `module` or `module:name`.
+
+    Args:
+        tree: The syntax tree of a module.
+        package: The package of the module, for relative imports.
     """
     imports = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            imports |= {f"{node.module}:{alias.name}" for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            source = node.module or ""
+            if node.level:
+                parents = package.split(".")[: package.count(".") + 2 - node.level]
+                source = ".".join(filter(None, [*parents, source]))
+            imports |= {f"{source}:{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             imports |= {alias.name for alias in node.names}
         elif isinstance(node, ast.Constant) and MODULE_NAME.fullmatch(str(node.value)):

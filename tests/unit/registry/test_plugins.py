@@ -243,6 +243,45 @@ def test_a_digest_takes_all_of_a_plugin_but_no_comment():
         seen.add(digest())
 
 
+def test_a_digest_has_no_modules_of_other_packages_in_the_same_folder(tmp_path):
+    """Digest a package as in a wheel, where torch is in the same folder.
+
+    A module of torch that imports its own module `memory` once added a plug-in of this name to all jobs.
+    """
+    package, plugin = tmp_path / "replicse", tmp_path / "plugins/memory.py"
+    written(package / "__init__.py", "")
+    written(package / "loss.py", "import torch\nfrom replicse import size\n")
+    written(package / "size.py", "SIZE = 3\n")
+    written(tmp_path / "torch/__init__.py", "from .memory import snapshot\n")
+    written(plugin, "SIZE = 5\n")
+
+    def digest(**plugins):
+        return SourceCode(package, plugins=plugins).digest("replicse.loss")
+
+    before = digest()
+    assert digest(memory=plugin) == before
+    written(tmp_path / "torch/__init__.py", "from .memory import snapshot, history\n")
+    assert digest() == before
+    written(package / "size.py", "SIZE = 4\n")
+    assert digest() != before
+
+
+def test_a_relative_import_of_a_plugin_is_a_module_of_its_package(tmp_path):
+    home = tmp_path / "nearby"
+    written(home / "__init__.py", "")
+    written(home / "loss.py", "from .parts.sizes import SIZE\n")
+    written(home / "parts/__init__.py", "")
+    written(home / "parts/sizes.py", "from ..constants import SIZE\n")
+    written(home / "constants.py", "SIZE = 3\n")
+
+    def digest():
+        return SourceCode(plugins={"nearby": home}).digest("nearby.loss")
+
+    before = digest()
+    written(home / "constants.py", "SIZE = 4\n")
+    assert digest() != before
+
+
 def test_unchanged_plugins_stay_in_use_as_they_are():
     use_plugins([written("nearness.py", TERM)])
     before = current()
