@@ -1,10 +1,13 @@
 """Errors that a user can fix: location, value and remedy in one sentence."""
 
 import difflib
+import os
 import re
 import textwrap
+import traceback
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 OUT_OF_MEMORY = re.compile(
     r"can.?t allocate memory|cannot allocate memory|failed to map segment", re.IGNORECASE
@@ -52,6 +55,28 @@ def is_out_of_memory(error: Exception) -> bool:
         error: An error from Python, from torch on a CPU, or from loading a library.
     """
     return isinstance(error, MemoryError) or bool(OUT_OF_MEMORY.search(str(error)))
+
+
+def line_in(error: BaseException, folder: Path) -> str:
+    """Return file and line of the last frame of an error in a folder.
+
+    Args:
+        error: An error that was raised.
+        folder: A folder with code, such as a plug-in's.
+
+    Returns:
+        A string such as "plugins/hinge.py:12", relative to the working directory if it is inside; "" if no frame is
+        in the folder.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
+    return f"{relative_path(inside[-1].filename)}:{inside[-1].lineno}" if inside else ""
+
+
+def relative_path(file: str) -> str:
+    """Return a path relative to the working directory if it is inside."""
+    inside = Path(file).is_relative_to(Path.cwd())
+    return os.path.relpath(file) if inside else file
 
 
 def one_line(error: Exception) -> str:

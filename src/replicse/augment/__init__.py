@@ -39,7 +39,11 @@ def augment(
     values = _parameter_values(augmentation)
     if values.get("file"):
         values["file"] = Path(root) / values["file"]
-    return augmentation.made_by()(lines, **values)
+    with augmentation.name_in_errors():
+        changed = augmentation.made_by()(lines, **values)
+        if len(changed) != len(lines) or not all(isinstance(line, str) for line in changed):
+            raise ValueError(f"the result is not a list of {len(lines):,} strings, one for each line")
+    return changed
 
 
 def token_change(spec: Augmentation | Mapping[str, Any], tokenizer: Path) -> "TokenChange | None":

@@ -2,7 +2,7 @@
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -166,11 +166,19 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
             text = f"{settings[first].removesuffix('}')}, {text.removeprefix('{')}"
         settings[first] = text
     if rows := getattr(arguments, "row", None):
-        own = own_rows(rows)
-        if not arguments.item:
-            raise BadInput("--row needs an item; add one, such as paper/item")
-        settings["rows"] = json.dumps({item.replace("_", "/", 1): own for item in arguments.item})
+        settings["rows"] = json.dumps(dict.fromkeys(_items_of_rows(arguments.item), own_rows(rows)))
     return [study_file(arguments.study)] if arguments.study else files, settings
+
+
+def _items_of_rows(words: Sequence[str]) -> list[str]:
+    """Return the items of --row; raises BadInput if there are none, or for a paper."""
+    if not words:
+        raise BadInput("--row needs an item; add one, such as paper/item")
+    items = [word.replace("_", "/", 1) for word in words]
+    for item in items:
+        if "/" not in item:
+            raise BadInput(f"--row adds a row to an item; write an item of {item}, such as {item}/table1")
+    return items
 
 
 def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:

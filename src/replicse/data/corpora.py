@@ -64,9 +64,10 @@ def corpus_rows(root: Path, corpus: registry.Corpus) -> Iterator[Row]:
         BadInput: At the end, if the number of rows differs from the key `rows`.
     """
     count = 0
-    for row in _select_rows(corpus.made_by()(Path(root), corpus), corpus):
-        count += 1
-        yield row
+    with corpus.name_in_errors():
+        for row in _select_rows(corpus.made_by()(Path(root), corpus), corpus):
+            count += 1
+            yield row
     _check_rows(count, Path(root), corpus)
 
 

@@ -106,7 +106,13 @@ class SentencePooling:
         Returns:
             The vectors, (rows, hidden).
         """
-        return self._read(backbone(filled, self.need), filled, self)
+        states = backbone(filled, self.need)
+        with self.params.name_in_errors():
+            vectors = self._read(states, filled, self)
+            expected = (filled.rows, backbone.hidden)
+            if vectors.shape != expected:
+                raise ValueError(f"the vectors have shape {tuple(vectors.shape)}; expected {expected}")
+        return vectors
 
     def denoise(self, vectors: Tensor, backbone: Backbone, filled: TokenBatch) -> Tensor:
         """Subtract the vectors of the empty template from sentence vectors.

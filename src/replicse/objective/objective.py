@@ -1,8 +1,6 @@
 """Objectives: weighted sums of terms, with errors that name the term."""
 
 import inspect
-import os
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from replicse.encoder.batch import TokenBatch
-from replicse.errors import BadInput, Failed, one_line
+from replicse.errors import BadInput, Failed, line_in, one_line, relative_path
 from replicse.objective.terms import Loss, Model, Step, Term, make_term
 from replicse.registry.terms import TermParameters
 
@@ -141,7 +139,7 @@ def term_text(name: str, term: Term[Any]) -> str:
     """
     code = _code_of(term)
     file = None if code.__module__.startswith("replicse.") else inspect.getsourcefile(code)
-    return f"term {name} ({_relative_path(file)})" if file else f"term {name}"
+    return f"term {name} ({relative_path(file)})" if file else f"term {name}"
 
 
 def _code_of(term: Term[Any]) -> Callable[..., Any]:
@@ -165,20 +163,14 @@ def _name_term_in_errors(name: str, term: Term[Any], location: str) -> Iterator[
     except Exception as error:
         if "allocate memory" in str(error):  # on a CPU torch raises a RuntimeError
             raise
-        folder = Path(inspect.getsourcefile(_code_of(term)) or "").parent
-        frames = traceback.extract_tb(error.__traceback__)
-        frames_of_term = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
-        line = ""
-        if frames_of_term:
-            line = f" ({_relative_path(frames_of_term[-1].filename)}:{frames_of_term[-1].lineno})"
+        file = inspect.getsourcefile(_code_of(term)) or ""
+        line = line_in(error, Path(file).parent)
+        if not line and not _code_of(term).__module__.startswith("replicse."):
+            line = relative_path(file)
         problem = f"{type(error).__name__}: {one_line(error)}"
-        raise BadInput(f"term {name}, {location}: {problem}{line}; fix the term") from error
-
-
-def _relative_path(file: str) -> str:
-    """Return a path relative to the working directory if it is inside."""
-    inside = Path(file).is_relative_to(Path.cwd())
-    return os.path.relpath(file) if inside else file
+        if line:
+            problem += f" ({line})"
+        raise BadInput(f"term {name}, {location}: {problem}; fix the term") from error
 
 
 def _check_scalars(scalars: Mapping[str, object]) -> None:

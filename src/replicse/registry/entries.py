@@ -3,9 +3,11 @@
 A class below a base is an entry of the registry if it specifies a single name.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, Union, get_args
 
@@ -21,7 +23,15 @@ from pydantic import (
 from pydantic_core.core_schema import no_info_before_validator_function, no_info_plain_validator_function
 
 from replicse.checked import Checked, UserMessage
-from replicse.errors import BadInput, check_known
+from replicse.errors import (
+    BadInput,
+    Failed,
+    check_known,
+    is_out_of_memory,
+    line_in,
+    one_line,
+    relative_path,
+)
 
 
 class Entry(Checked):
@@ -120,6 +130,26 @@ class Entry(Checked):
             raise BadInput(
                 f"{self.implementation} cannot be imported ({problem}); fix the plug-in"
             ) from error
+
+    @contextmanager
+    def name_in_errors(self) -> Iterator[None]:
+        """Convert errors of a plug-in's code to BadInput with file and line.
+
+        Another try would fail in the same way. Errors for lack of memory, and errors of the package's own code, are
+        not converted.
+        """
+        try:
+            yield
+        except (BadInput, Failed):
+            raise
+        except Exception as error:
+            if self.__module__.startswith("replicse.") or is_out_of_memory(error):
+                raise
+            entry = f"{self.key} {getattr(self, self.key)}"
+            file = sys.modules[self.implementation.partition(":")[0]].__file__ or ""
+            line = line_in(error, Path(file).parent) or relative_path(file)
+            problem = f"{type(error).__name__}: {one_line(error)}"
+            raise BadInput(f"{entry}: {problem} ({line}); fix the plug-in") from error
 
     @classmethod
     def check_changes(cls, what: str) -> AfterValidator:

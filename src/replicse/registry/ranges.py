@@ -59,3 +59,27 @@ def metrics_in(range_: Range | None, *parts: Iterable[str]) -> dict[str, Range |
         A dict from paths to the range.
     """
     return dict.fromkeys(map("/".join, product(*parts)), range_)
+
+
+def check_metrics(metrics: Metrics, selects: Iterable[str]) -> None:
+    """Check the metrics of a suite.
+
+    Args:
+        metrics: A dict from paths to ranges.
+        selects: The metrics that can select a checkpoint, by the last part of their paths.
+
+    Raises:
+        ValueError: If a range is not a `Range` or None, or a selecting metric does not exist.
+    """
+    for path, limits in metrics.items():
+        if limits is not None and not isinstance(limits, Range):
+            raise ValueError(
+                f'metric "{path}" has the range {limits!r}; import Range from replicse.registry.ranges and write'
+                " Range(low, high)"
+            )
+    names = {path.rpartition("/")[2] for path in metrics}
+    for name in selects:
+        if name not in names:
+            raise ValueError(
+                f'selects has "{name}", which is not a metric; known: {", ".join(sorted(names))}'
+            )

@@ -18,6 +18,7 @@ from replicse.registry.ranges import (
     SHARE,
     Metrics,
     Range,
+    check_metrics,
     metrics_in,
 )
 from replicse.registry.registry import current
@@ -91,6 +92,10 @@ class Suite:
     memory: int = 4000
     hours: int = 1
 
+    def __post_init__(self) -> None:
+        """Check the ranges, and the metrics that select a checkpoint."""
+        check_metrics(self.metrics, self.selects)
+
     def name_in(self, path: str) -> str:
         """Return the part of a metric path at the `*` of the metrics.
 
@@ -100,7 +105,6 @@ class Suite:
         return path.split("/")[1 + next(iter(self.metrics)).split("/").index("*")]
 
 
-# Shared by several suites.
 _BOUNDS = ("low", "high")
 _RANKS = tuple(str(rank) for rank in range(1, NEIGHBOURS + 1))
 _ON_TEST = {"splits": ("test",)}
@@ -184,7 +188,6 @@ def _correlations(tasks: tuple[str, ...]) -> Metrics:
     return {**metrics_in(CORRELATION, tasks, (*AGGREGATIONS, *_BOUNDS)), **metrics_in(COUNT, tasks, ("n",))}
 
 
-# The suites of the package.
 SUITES: dict[str, Suite] = {
     "sts": _sts(
         {**_correlations(STS_TASKS), **metrics_in(CORRELATION, AVERAGES)},

@@ -73,7 +73,8 @@ class TrainingData:
         per_epoch = math.ceil(self.rows / self.rows_per_step)
         for epoch in range(start // per_epoch, math.ceil(steps / per_epoch)):
             random = np.random.default_rng([self.seed, epoch])
-            order = self.order.made_by()(self, epoch, random, self.order)
+            with self.order.name_in_errors():
+                order = self.order.made_by()(self, epoch, random, self.order)
             if len(order) != self.rows:
                 raise BadInput(f"order {self.order.order} has {len(order)} rows; expected {self.rows}")
             first = max(start, epoch * per_epoch)

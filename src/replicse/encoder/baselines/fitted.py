@@ -59,5 +59,12 @@ class FittedVectors:
             if not self.fit_on:
                 raise BadInput(f"{self.postprocess.name}: the list of sentences to fit on is empty")
             method = self.postprocess.made_by()
-            self.fitted = method.fit(self.base(self.fit_on), **self.postprocess.parameters)
-        return self.fitted.transform(self.base(sentences)).astype(np.float32)
+            fit_on = self.base(self.fit_on)
+            with self.postprocess.name_in_errors():
+                self.fitted = method.fit(fit_on, **self.postprocess.parameters)
+        vectors = self.base(sentences)
+        with self.postprocess.name_in_errors():
+            transformed = np.asarray(self.fitted.transform(vectors), dtype=np.float32)
+            if transformed.ndim != 2 or len(transformed) != len(vectors):
+                raise ValueError(f"transform returned shape {transformed.shape} for {vectors.shape}")
+        return transformed
