@@ -53,8 +53,8 @@ def evaluate(
         max_length: Tokens at which a sentence is truncated. Default: the folder's own limit, or 512 if it has
             no limit.
         options: Options by suite, such as `{"sts": {"tasks": ["STS-B"]}}`. The suite `sets` evaluates your own
-            tables: `{"sets": {"NAME": {"file": "/data/rated.csv", "first": ..., "second": ..., "score": ...,
-            "range": ...}}}`.
+            tables; its option has the same name: `{"sets": {"sets": {"NAME": {"file": "/data/rated.csv",
+            "first": ..., "second": ..., "score": ..., "range": ...}}}}`.
         device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
 
     Returns:
@@ -64,7 +64,8 @@ def evaluate(
     Raises:
         BadInput: If a suite or option is unknown, or the encoder cannot be loaded.
         MissingData: If a dataset is missing (a kind of BadInput).
-        Failed: If the encoder gives all sentences the same vector.
+        Failed: If a folder or hub encoder gives all sentences the same vector. For other encoders, `failures`
+            says so.
 
     Examples:
         >>> scores = replicse.evaluate("princeton-nlp/unsup-simcse-bert-base-uncased", "sts", "data")

@@ -20,7 +20,7 @@ from replicse.encoder.modules import transformer_folder
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.stored import has_weights, weight_files
 from replicse.encoder.tokenizer import checked_fast, folder_tokenizer
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import read_json, sha256_of, write_json, write_text
 from replicse.provenance.record import computed, provenance
 from replicse.registry.artefacts import PROVENANCE, STORE, TOKENIZER
@@ -212,6 +212,11 @@ def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any], plugins
     Raises:
         BadInput: If a part is missing, or the recipe has several corpora.
     """
+    if not isinstance(recipe, str | Mapping):
+        raise BadInput(
+            f"recipe is a {type(recipe).__name__}; use the name of a recipe, such as simcse/unsup, or a dict (a loss"
+            " of your own is a plug-in)"
+        )
     papers, name = load_papers(workflow_folder(), plugins), recipe
     if isinstance(recipe, Mapping):
         own = Recipe.of(recipe, "recipe")
@@ -253,6 +258,8 @@ def _columns_of(corpus: CorpusInput) -> tuple[dict[str, list[str]], dict[str, An
     named: dict[str, Any] = {"name": "corpus"}
     if isinstance(corpus, str | Path):
         file = Path(corpus)
+        if not file.is_file():
+            raise MissingData(f"{file}: the corpus file does not exist; correct the path")
         columns = read_corpus(file.parent, {"format": "lines", "file": file.name})
     elif isinstance(corpus, Mapping) and "format" in corpus:
         named |= corpus

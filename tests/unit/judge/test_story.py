@@ -75,3 +75,12 @@ def test_the_recipe_says_what_the_scale_changes(plan):
     ]
     quoted = find_cell(smaller, "simcse/table5/infersent-glove/avg")
     assert list(recipe_lines(smaller, quoted)) == []
+
+
+def test_the_recipe_names_the_post_processing_of_the_vectors(plan):
+    for row, fitted in (
+        ("flow", "flow, fitted on the corpus nli-sentences, seed 42"),
+        ("whitening", "whitening"),
+    ):
+        lines = list(recipe_lines(plan, find_cell(plan, f"simcse/table5/bert-base-{row}/avg")))
+        assert len(lines) == 1 and lines[0].startswith(f"vectors: {fitted}")

@@ -108,6 +108,13 @@ def test_a_run_selects_by_a_set_anywhere_and_by_another_suite(start, tmp_path):
     [
         ("simcse/unsupp", SENTENCES, {}, 'recipe "simcse/unsupp" is unknown'),
         ("simcse/sup", SENTENCES, {}, 'corpus does not contain column "anchor"'),
+        (len, SENTENCES, {}, "recipe is a builtin_function_or_method; use the name of a recipe"),
+        (
+            "simcse/unsup",
+            "nowhere.txt",
+            {},
+            "^nowhere.txt: the corpus file does not exist; correct the path$",
+        ),
         (
             "simcse/unsup",
             SENTENCES,

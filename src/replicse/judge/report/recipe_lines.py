@@ -9,6 +9,7 @@ from replicse.compile.cell import Cell
 from replicse.compile.remarks import describe_scale_changes
 from replicse.compile.study import Study
 from replicse.printable import several
+from replicse.registry.encoders import PostprocessingParameters
 from replicse.registry.runs import Run
 from replicse.spec.cell_id import AS_DESCRIBED
 
@@ -16,7 +17,8 @@ from replicse.spec.cell_id import AS_DESCRIBED
 def recipe_lines(study: Study, cell: Cell) -> Iterator[str]:
     """Yield sentences about the recipe of a cell's first encoder.
 
-    The first sentence lists the settings that differ from the paper. Nothing is yielded if the encoder is not trained.
+    The first sentence lists the settings that differ from the paper, the last describes a post-processing of the
+    vectors. Nothing is yielded if the encoder is not trained and its vectors are not changed.
 
     Args:
         study: the study.
@@ -24,14 +26,27 @@ def recipe_lines(study: Study, cell: Cell) -> Iterator[str]:
     """
     if not cell.encoders:
         return
-    run = study.encoders[cell.encoders[0]].source.run
-    if run is None:
-        return
-    if cell.protocol == AS_DESCRIBED:
-        changes = describe_scale_changes(study, cell)
-        if changes:
-            yield f"not the paper's: {changes}"
-    yield describe_training(study.runs[run])
+    encoder = study.encoders[cell.encoders[0]]
+    run = encoder.source.run
+    if run is not None:
+        if cell.protocol == AS_DESCRIBED:
+            changes = describe_scale_changes(study, cell)
+            if changes:
+                yield f"not the paper's: {changes}"
+        yield describe_training(study.runs[run])
+    if encoder.postprocess:
+        yield describe_postprocessing(encoder.postprocess)
+
+
+def describe_postprocessing(postprocess: PostprocessingParameters) -> str:
+    """Describe a post-processing with its corpus and parameters."""
+    if postprocess.fit == "target":
+        fit = "the sentences of each task"
+    else:
+        corpus = postprocess.fit
+        fit = f"the corpus {corpus['name'] if isinstance(corpus, dict) else corpus}"
+    parameters = [f"{name} {value}" for name, value in postprocess.parameters.items()]
+    return ", ".join([f"vectors: {postprocess.name}, fitted on {fit}", *parameters])
 
 
 def describe_training(run: Run) -> str:
