@@ -191,7 +191,7 @@ def ended_process():
 
 def test_a_whole_study_has_nothing_incomplete(study, capsys, caplog, monkeypatch):
     assert main(["report", *STUDY]) == 0
-    assert "2 items complete" in capsys.readouterr().out
+    assert "2 items: no evaluation is missing" in capsys.readouterr().out
     # A figure without any run is not in the log; the item is listed as incomplete.
     item = ItemResult.read("results/micro/partial/items/repro/figure1.json")
     monkeypatch.setattr("replicse.cli.report.draw_item", draw_item)

@@ -170,7 +170,7 @@ def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) ->
     """
     planned_items = several(planned, "item")
     if not lacking:
-        yield f"{planned_items} complete"
+        yield f"{planned_items}: no evaluation is missing"
         yield f"report: {written}"
         return
     yield f"{len(lacking)} of {planned_items} incomplete"

@@ -66,6 +66,16 @@ def table(jobs=5, **more):
     return {"columns": COLUMNS, "rows": [row], **more}
 
 
+def test_an_argmax_of_a_setting_that_the_search_does_not_vary_is_refused(tmp_path):
+    """A cell once showed the batch size of all jobs as the best batch size."""
+    shown = {**COLUMNS[-1], "over": {"jobs": {"argmax": "optimisation.batch_size"}}}
+    write_paper(tmp_path, "made", {"table1": table() | {"columns": [shown]}})
+    with pytest.raises(
+        BadInput, match=rf'"optimisation.batch_size", which .* does not vary; use .*{TEMPERATURE}'
+    ):
+        made_plan(tmp_path, scale="micro", seeds=[0])
+
+
 def test_a_scale_runs_the_first_jobs(tmp_path):
     write_paper(tmp_path, "made", {"table1": table(jobs=50)})
     jobs = {}
