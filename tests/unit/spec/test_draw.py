@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from made_up import made_plan, write_paper
 
+from replicse.errors import BadInput
 from replicse.spec.models import Draw
 
 RATE, CLIP = "optimisation.learning_rate", "optimisation.clip"
