@@ -253,11 +253,10 @@ class Compiler:
         jobs, seeds = self._memo[memo]
         self._check_argmax(line.item, line.row, column, jobs)
         shown = over.jobs.shows if over and over.jobs else None
-        varied = [*(request.grid or {}), *((request.draw.domains if request.draw else None) or {})]
-        if shown and shown not in varied:
+        if shown and shown not in request.varied:
             raise BadInput(
                 f'{location}: over.jobs.argmax is "{shown}", which the search of row {line.row.id} does not vary; use'
-                f" {' or '.join(varied)}"
+                f" {' or '.join(request.varied)}"
             )
         selector = line.item.selecting_column(column)
         if selector and line.asks(selector)[1] != memo:

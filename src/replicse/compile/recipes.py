@@ -42,11 +42,12 @@ class Chain(NamedTuple):
 class Written(NamedTuple):
     """A run as recipes and requests specify it.
 
-    `own` contains the values that papers of the workspace set.
+    `own` contains the values that papers of the workspace set, `varied` the paths that a search varies.
     """
 
     run: RunSpec
     own: RunSpec = RunSpec()
+    varied: tuple[str, ...] = ()
 
 
 class Recipes:

@@ -169,7 +169,8 @@ def _write_run(recipes: Recipes, line: Line, column: AnyColumn) -> tuple[Written
     """Return the run of a trained cell before adjustment, with location."""
     request, location = line.asks(column)[0], line.location(column)
     chain = Chain(line.item.paper, location)
-    return recipes.run(request.use or "", request, chain, own=is_own(line.item.file)), location
+    written = recipes.run(request.use or "", request, chain, own=is_own(line.item.file))
+    return written._replace(varied=request.varied), location
 
 
 def describe_scale_changes(study: Study, cell: Cell) -> str:
@@ -191,16 +192,31 @@ def describe_scale_changes(study: Study, cell: Cell) -> str:
     return ", ".join(f"{path} {change}" for path, change in changes.items())
 
 
+def list_varied_settings(cell: Cell) -> tuple[str, ...]:
+    """Return the paths that the search of a cell varies.
+
+    Args:
+        cell: a cell; a derived cell has the search of its first operand.
+    """
+    measured = (cell.operands or (cell,))[0]
+    return described(measured.item, measured.row).asks(measured.column)[0].varied
+
+
 def _run_rows(item: Item) -> list[Row]:
     """Return the rows of an item, without quoted rows."""
     return [row for row in item.rows if not row.quoted]
 
 
 def _describe_adjustments(study: Study, written: Written, location: str) -> Mapping[str, str]:
-    """Return the new and old value of each run path that the scale changes."""
+    """Return the new and old value of each run path that the scale changes.
+
+    Paths that a search varies are skipped: they have the values of the search.
+    """
     adjusted = adjust_run(study.scale, written.run, written.own, location)
     changes = {}
     for rule in study.scale.adjust:
+        if rule.path in written.varied:
+            continue
         section, _, key = rule.path.partition(".")
         before = getattr(getattr(written.run, section), key, None)
         after = getattr(getattr(adjusted, section), key, None)

@@ -99,7 +99,8 @@ def _check_rows(count: int, root: Path, corpus: registry.Corpus) -> None:
         return
     source, remedy = corpus.origin(root)
     expected = f"{'about ' if corpus.about else ''}{corpus.rows:,}"
-    raise BadInput(f"{source}: {count:,} rows of corpus {corpus.name}; expected {expected}; {remedy}")
+    name = f" of corpus {corpus.name}" if corpus.name else ""
+    raise BadInput(f"{source}: {count:,} rows{name}; expected {expected}; {remedy}")
 
 
 def labels_of(columns: Mapping[str, Sequence[str]]) -> list[float] | None:

@@ -286,6 +286,12 @@ class EncoderRequest(Checked):
     postprocess: Postprocessing | None = None
     engine: Engine | None = None
 
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """Return the paths that a search varies; empty if this is not a search."""
+        domains = self.draw.domains if self.draw else None
+        return (*(self.grid or {}), *(domains or {}))
+
     @model_validator(mode="after")
     def _is_unambiguous(self) -> Self:
         named = [key for key in SOURCES if getattr(self, key) is not None]

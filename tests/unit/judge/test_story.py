@@ -84,3 +84,12 @@ def test_the_recipe_names_the_post_processing_of_the_vectors(plan):
     ):
         lines = list(recipe_lines(plan, find_cell(plan, f"simcse/table5/bert-base-{row}/avg")))
         assert len(lines) == 1 and lines[0].startswith(f"vectors: {fitted}")
+
+
+def test_the_recipe_of_a_search_names_what_it_varies_and_no_change_of_it_by_the_scale():
+    """Name the first job of a search; its learning rate is not the scale's change of the recipe."""
+    searched = shipped_plan(scale="micro", papers={"noncontrastive": ["table3"]}, seeds=[0])
+    cell = find_cell(searched, "noncontrastive/table3/bert-base-dropout-0.05/learning-rate")
+    changes, training = recipe_lines(searched, cell)
+    assert changes.startswith("not the paper's: ") and "optimisation.learning_rate" not in changes
+    assert training.startswith("first job of a search over optimisation.learning_rate, ")

@@ -6,7 +6,7 @@ They describe the training, and the settings that the scale changes.
 from collections.abc import Iterator
 
 from replicse.compile.cell import Cell
-from replicse.compile.remarks import describe_scale_changes
+from replicse.compile.remarks import describe_scale_changes, list_varied_settings
 from replicse.compile.study import Study
 from replicse.printable import several
 from replicse.registry.encoders import PostprocessingParameters
@@ -33,7 +33,10 @@ def recipe_lines(study: Study, cell: Cell) -> Iterator[str]:
             changes = describe_scale_changes(study, cell)
             if changes:
                 yield f"not the paper's: {changes}"
-        yield describe_training(study.runs[run])
+        training = describe_training(study.runs[run])
+        if varied := list_varied_settings(cell):
+            training = f"first job of a search over {', '.join(varied)}: {training}"
+        yield training
     if encoder.postprocess:
         yield describe_postprocessing(encoder.postprocess)
 
