@@ -171,7 +171,11 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
 
 
 def _items_of_rows(words: Sequence[str]) -> list[str]:
-    """Return the items of --row; raises BadInput if there are none, or for a paper."""
+    """Return the items of --row.
+
+    Raises:
+        BadInput: if there are none, or for a paper.
+    """
     if not words:
         raise BadInput("--row needs an item; add one, such as paper/item")
     items = [word.replace("_", "/", 1) for word in words]
