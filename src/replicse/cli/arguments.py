@@ -9,7 +9,7 @@ from typing import Any
 from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
-from replicse.errors import BadInput
+from replicse.errors import BadInput, nearest
 from replicse.judge.values.folder import study_folder
 from replicse.registry.artefacts import CONFIG, DATA
 from replicse.registry.poolings import pooling_of
@@ -209,7 +209,13 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
             )
         if pooling:
             pooling_of(pooling, f"--row {word}")
-        local = Path(encoder).is_dir() or encoder.startswith((".", "/", "~"))
+        folder = Path(encoder)
+        local = folder.is_dir() or encoder.startswith((".", "/", "~"))
+        if not local and folder.parent != Path() and folder.parent.is_dir():
+            names = [each.name for each in sorted(folder.parent.iterdir()) if each.is_dir()]
+            raise BadInput(
+                f"--row {word}: {folder.parent} has no folder {folder.name}{nearest(folder.name, names)}"
+            )
         rows[name] = {"folder" if local else "hub": encoder}
         if pooling:
             rows[name]["pooling"] = pooling

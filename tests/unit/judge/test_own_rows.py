@@ -93,6 +93,20 @@ def test_a_folder_may_have_a_colon_in_its_name(folder):
     assert own_rows(["mine=models/mine:cls_head"]) == {"mine": {"folder": "models/mine:cls_head"}}
 
 
+def test_a_misspelt_folder_of_a_row_is_no_hub_id(folder):
+    """A misspelt folder was once searched on the hub, three times."""
+    with pytest.raises(
+        BadInput, match=r'^--row a=models/mien: models has no folder mien; did you mean "mine"\?'
+    ):
+        own_rows(["a=models/mien"])
+
+
+def test_a_paper_in_place_of_an_item_of_a_row_is_refused(folder, capsys):
+    assert main(["init", "."]) == 0
+    assert main(["run", "simcse", "--row", "mine=models/mine", "-n"]) == 2
+    assert "write an item of simcse, such as simcse/table1" in capsys.readouterr().err
+
+
 def test_the_command_line_gives_rows_as_a_config_does(folder, capsys):
     words = ["mine=models/mine", "headed=models/mine:cls-head", "base=org/model@abc:mean"]
     assert own_rows(words) == {
