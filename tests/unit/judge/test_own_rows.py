@@ -3,6 +3,7 @@
 Rows of the paper are not run.
 """
 
+import re
 from argparse import Namespace
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from replicse.cli.arguments import own_rows
 from replicse.cli.run import from_hub
 from replicse.compile.compiler import compile_study
 from replicse.compile.jobs import list_jobs
+from replicse.compile.paths import backbone_id
 from replicse.compile.specifications import Specifications
 from replicse.errors import BadInput
+from replicse.spec.models import EncoderSource
 from replicse.workspace import packaged
 
 ITEM = "simcse/table5"
@@ -91,6 +94,14 @@ def test_another_word_for_a_pooling_is_answered_with_ours(folder, place, word, o
 def test_a_folder_may_have_a_colon_in_its_name(folder):
     folder.rename(folder.with_name("mine:cls_head"))
     assert own_rows(["mine=models/mine:cls_head"]) == {"mine": {"folder": "models/mine:cls_head"}}
+
+
+@pytest.mark.parametrize("name", ["my tiny bert", "größe", "l'encodeur", "plain-1.0"])
+def test_the_id_of_a_folder_with_any_name_is_a_wildcard_of_the_workflow(name):
+    """Snakemake found no rule for the files of an encoder folder with a blank in its name."""
+    names = {backbone_id(EncoderSource(folder=f"models/{each}")) for each in (name, name.replace(" ", "-"))}
+    assert all(re.fullmatch("[A-Za-z0-9._-]+", each) for each in names)
+    assert len(names) == 1 + (" " in name)
 
 
 def test_a_misspelt_folder_of_a_row_is_no_hub_id(folder):
