@@ -109,7 +109,7 @@ class SentencePooling:
         states = backbone(filled, self.need)
         with self.params.name_in_errors():
             vectors = self._read(states, filled, self)
-            expected = (filled.rows, backbone.hidden)
+            expected = (filled.rows, states.states[-1].shape[-1])
             if vectors.shape != expected:
                 raise ValueError(f"the vectors have shape {tuple(vectors.shape)}; expected {expected}")
         return vectors

@@ -214,8 +214,8 @@ def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any], plugins
     """
     if not isinstance(recipe, str | Mapping):
         raise BadInput(
-            f"recipe is a {type(recipe).__name__}; use the name of a recipe, such as simcse/unsup, or a dict (a loss"
-            " of your own is a plug-in)"
+            f"recipe is a {type(recipe).__name__}; use the name of a recipe, or a dict (a loss of your own is a"
+            " plug-in)"
         )
     papers, name = load_papers(workflow_folder(), plugins), recipe
     if isinstance(recipe, Mapping):
