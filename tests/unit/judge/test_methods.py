@@ -13,7 +13,7 @@ def test_methods_of_the_committed_studies(monkeypatch):
     assert "reference" not in columns, "it trains nothing"
     methods = {method.recipe: method for method in found.methods}
     assert found.shared is methods["simcse/unsup"] and found.shared.label == "Unsupervised SimCSE"
-    assert set(found.shared.results) == {"causes", "compact", "followups"}
+    assert set(found.shared.results) == {"causes", "compact", "followups", "minilm"}
     crop = methods["simcse/crop-20"].results
     assert {name: round(result.effect.ours.mean, 1) for name, result in crop.items()} == {
         "compact": 3.9,

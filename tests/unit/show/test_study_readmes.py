@@ -148,6 +148,9 @@ def families(name):
             {(each.ours.mean, each.ours.low, each.ours.high) for each in once.values()},
             {(float(row["effect"]), float(row["low"]), float(row["high"])) for row in adjudicated},
         ]
+    elif name == "minilm":
+        effects = [effect for item in judged_items(name) for effect in item.effects]
+        tested = [{(effect.ours.mean, effect.ours.low, effect.ours.high) for effect in effects}]
     else:
         tested = []
     return {len(each): sorted(each) for each in tested}
