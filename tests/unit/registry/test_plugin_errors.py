@@ -100,7 +100,7 @@ def test_vectors_of_a_pooling_with_another_shape():
     encoder = tiny()
     pooling = pooled_by("sum", encoder)
     with pytest.raises(
-        BadInput, match=r"pooling sum: ValueError: the vectors have shape \(1, 2\); expected \(2, "
+        BadInput, match=r"pooling sum: ValueError: the vectors have shape \(1, 2\); expected 2 rows"
     ):
         pooling(encoder, batch_of([2, 1]))
 
