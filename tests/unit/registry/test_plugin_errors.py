@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from tiny_encoders import batch_of, pooled_by, tiny
 
 from replicse.augment import augment
@@ -12,6 +13,7 @@ from replicse.errors import BadInput
 from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.encoders import postprocessing_of
 from replicse.registry.plugins import use_plugins
+from replicse.registry.poolings import pooling_of
 
 LINES = ["one two", "three four"]
 AUGMENTATION = """
@@ -103,6 +105,14 @@ def test_vectors_of_a_pooling_with_another_shape():
         BadInput, match=r"pooling sum: ValueError: the vectors have shape \(1, 2\); expected 2 rows"
     ):
         pooling(encoder, batch_of([2, 1]))
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), MemoryError()])
+def test_a_lack_of_memory_in_a_plugin_is_not_its_mistake(error):
+    """Keep the error, because the training repeats such a step in smaller chunks."""
+    use("sum.py", POOLING)
+    with pytest.raises(type(error)), pooling_of("sum").name_in_errors():
+        raise error
 
 
 @pytest.mark.parametrize(
