@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from html import escape
 from typing import Any
 
@@ -15,7 +15,7 @@ from replicse.show.content.cells import show
 from replicse.show.content.contents import Document, Waterfall
 from replicse.show.content.numbers import effect_text, plus_minus, tick
 
-# The numbers on the axis of differences, and the largest difference.
+# The numbers on the axis of differences, and the largest difference that it can show.
 TICKS = (-50, -10, -3, -1, 0, 1, 3, 10, 50)
 EDGE = 60.0
 # Start and width of each axis in the template.
@@ -37,22 +37,22 @@ def deltas_svg(report: Document) -> str:
     Returns:
         An SVG, or "" if no percentage has a difference or all numbers are equal.
     """
-    lines = []
-    count, all_equal = 0, True
+    compared: list[tuple[str, ItemResult, list[CellResult]]] = []
     for section in report.sections:
         for item in section.items:
-            points = []
-            for cell in item.described.values():
-                if _has_percentage_delta(cell):
-                    points.append(_point(item, cell))
-                    all_equal = all_equal and cell.verdict == "equal"
-            if points:
-                lines.append((section.page, item.item, points))
-                count += len(points)
-    if all_equal:
+            cells = [cell for cell in item.described.values() if _has_percentage_delta(cell)]
+            if cells:
+                compared.append((section.page, item, cells))
+    every_cell = [cell for _, _, cells in compared for cell in cells]
+    if all(cell.verdict == "equal" for cell in every_cell):
         return ""
-    label = f"Differences of {count:,} percentages to print, by item"
-    ticks = [(_delta_place(each), tick(each)) for each in TICKS]
+    largest = max(abs(cell.delta or 0.0) for cell in every_cell)
+    place = partial(_delta_place, edge=min(max(largest, 1.0), EDGE))
+    lines = []
+    for page, item, cells in compared:
+        lines.append((page, item.item, [_point(item, cell, place) for cell in cells]))
+    label = f"Differences of {len(every_cell):,} percentages to print, by item"
+    ticks = [(place(each), tick(each)) for each in TICKS if abs(each) <= largest or abs(each) <= 1]
     return _render("deltas", lines, ticks, label, report.whose)
 
 
@@ -60,20 +60,25 @@ def _has_percentage_delta(cell: CellResult) -> bool:
     return cell.delta is not None and math.isfinite(cell.delta) and is_percentage(cell.metric_path)
 
 
-def _delta_place(delta: float) -> float:
-    """Return the x coordinate of a difference."""
-    clipped = math.copysign(min(abs(delta), EDGE), delta)
-    share = math.copysign(math.log1p(abs(clipped)), clipped) / math.log1p(EDGE)
+def _delta_place(delta: float, edge: float) -> float:
+    """Return the x coordinate of a difference.
+
+    Args:
+        delta: the difference in percentage points.
+        edge: the difference at the ends of the axis. Larger differences are drawn there.
+    """
+    clipped = math.copysign(min(abs(delta), edge), delta)
+    share = math.copysign(math.log1p(abs(clipped)), clipped) / math.log1p(edge)
     start, width = OF_DELTAS
     return start + width * (0.5 + 0.48 * share)
 
 
-def _point(item: ItemResult, cell: CellResult) -> dict[str, Any]:
+def _point(item: ItemResult, cell: CellResult, place: Place) -> dict[str, Any]:
     name = item.name_of(item.id_of(cell))
     shown = show(cell, scale="" if item.comparable else item.scale)
     return {
         "address": cell_address(name),
-        "x": _delta_place(cell.delta or 0.0),
+        "x": place(cell.delta or 0.0),
         "kind": shown.verdict.replace(" ", "-"),
         "title": f"{name}: {shown.text}",
     }
