@@ -47,12 +47,13 @@ def deltas_svg(report: Document) -> str:
     if all(cell.verdict == "equal" for cell in every_cell):
         return ""
     largest = max(abs(cell.delta or 0.0) for cell in every_cell)
-    place = partial(_delta_place, edge=min(max(largest, 1.0), EDGE))
+    edge = min(max(largest, 1.0), EDGE)
+    place = partial(_delta_place, edge=edge)
     lines = []
-    for page, item, cells in compared:
-        lines.append((page, item.item, [_point(item, cell, place) for cell in cells]))
+    for page, judged, cells in compared:
+        lines.append((page, judged.item, [_point(judged, cell, place) for cell in cells]))
     label = f"Differences of {len(every_cell):,} percentages to print, by item"
-    ticks = [(place(each), tick(each)) for each in TICKS if abs(each) <= largest or abs(each) <= 1]
+    ticks = [(place(each), tick(each)) for each in TICKS if abs(each) <= edge]
     return _render("deltas", lines, ticks, label, report.whose)
 
 
