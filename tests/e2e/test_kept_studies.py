@@ -121,8 +121,10 @@ def test_each_page_says_what_it_was_made_from_and_what_is_printed(pages):
     for text in (first, *texts.values()):
         main = text[text.index("<main") :]
         head = main[:4000]
-        made = re.search(r"Made from commit (\w{12})( with uncommitted changes)?", head)
-        assert study["commit"].startswith(made[1]) and bool(made[2]) == study["dirty"]
+        made = re.search(r"Made from commits? (\w{12}(?:, \w{12})*)( with uncommitted changes)?", head)
+        parts = study.get("parts") or [study]
+        assert made[1].split(", ") == list(dict.fromkeys(part["commit"][:12] for part in parts))
+        assert bool(made[2]) == study["dirty"]
         assert "cells have a printed number" in (main if text == first else head)
 
 

@@ -18,6 +18,7 @@ from replicse.judge.report.explain_cell import cell_facts, cell_story, find_cell
 from replicse.judge.report.judge_study import adjust_item, claim_numbers, results_of, study_of_others
 from replicse.judge.report.report_types import JudgedItem
 from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.origins import commits_in
 from replicse.judge.verdicts.record_cells import others_in
 from replicse.printable import columns
 from replicse.registry.suites import unit_of
@@ -86,18 +87,19 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     if difference := difference_line(judged_item(result), cell):
         story = insert_after(story, "reproduced", {"difference": [difference]})
     facts = cell_facts(*evidence)
-    if commit := commit_text(measurements, facts["files"]):
+    if commit := commit_text(measurements, cell.item.id, facts["files"]):
         story["commit"] = [commit]
     if repeat := run_command(result):
         story["repeat"] = [repeat]
     return story, facts
 
 
-def commit_text(measurements: Measurements, files: Sequence[str]) -> str:
+def commit_text(measurements: Measurements, item: str, files: Sequence[str]) -> str:
     """Return the commit of the code used for a cell.
 
     Args:
         measurements: the measurements of the study.
+        item: the id `paper/item` of the cell.
         files: the evaluation files of the cell; the record of the first file is used.
 
     Returns:
@@ -108,11 +110,7 @@ def commit_text(measurements: Measurements, files: Sequence[str]) -> str:
     if not file.is_file():
         return ""
     record = read_json(file)
-    facts = record.get("provenance") or record
-    commit = str(facts.get("commit") or "")[:12]
-    if commit and facts.get("dirty"):
-        commit += ", with uncommitted changes"
-    return commit
+    return commits_in(record.get("provenance") or record, item)
 
 
 def difference_line(item: JudgedItem, cell: Cell) -> str:

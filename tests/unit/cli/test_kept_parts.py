@@ -4,6 +4,7 @@ import pytest
 
 from replicse.cli.kept_parts import merge_configs, merge_records
 from replicse.errors import BadInput
+from replicse.judge.values.origins import commits_in
 
 CONFIG = {"scale": "compact", "seeds": [0], "papers": {"simcse": ["table3"]}}
 
@@ -50,3 +51,11 @@ def test_facts_are_common_only_if_they_are_equal_in_all_parts():
 def test_a_part_that_used_another_data_file_is_refused():
     with pytest.raises(BadInput, match=r"wiki.txt: the file is not the one"):
         merge_records(record("simcse/table3", "a"), record("simcse/table1", "a", "cd"), {"items": []})
+
+
+def test_the_commits_of_a_study_and_of_an_item():
+    parts = [{"items": ["one/table1"], "commit": "a" * 40}, {"items": ["one/table2"], "commit": "b" * 40}]
+    assert commits_in({"dirty": False, "parts": parts}) == f"{'a' * 12}, {'b' * 12}"
+    assert commits_in({"dirty": True, "parts": parts}, "one/table2") == f"{'b' * 12} with uncommitted changes"
+    assert commits_in({"commit": "c" * 40}, "one/table2") == "c" * 12
+    assert commits_in({"commit": "", "dirty": True}) == ""

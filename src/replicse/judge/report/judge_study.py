@@ -22,6 +22,7 @@ from replicse.judge.report.csv_rows import TIDY, tidy_rows
 from replicse.judge.report.judgements import Explained, Finding, JudgedClaim, Judgements
 from replicse.judge.statistics.multiplicity import adjust_verdicts
 from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.origins import commits_in
 from replicse.judge.values.record_measurements import RecordMeasurements
 from replicse.judge.verdicts.record_cells import adjusted_results, record_results
 from replicse.judge.verdicts.table import ItemResult
@@ -101,16 +102,10 @@ def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
         shown.update(cell.encoders)
     if planned == shown:
         return result
-    study = read_json(paths.record)
-    commit = study.get("commit", "")
-    for part in study.get("parts", ()):
-        if item in part["items"]:
-            commit = part["commit"]
-    made = f"commit {commit[:12]}"
-    changed = " with uncommitted changes" if study.get("dirty") else ""
+    commits = commits_in(read_json(paths.record), item)
     outdated = (
-        f"Created by {made}{changed}; this version would run other encoders: {len(shown & planned)} of the {len(shown)}"
-        f" encoders shown here are among the {len(planned)} planned encoders."
+        f"Created by commit {commits}; this version would run other encoders: {len(shown & planned)} of the"
+        f" {len(shown)} encoders shown here are among the {len(planned)} planned encoders."
     )
     return result.model_copy(update={"outdated": outdated})
 

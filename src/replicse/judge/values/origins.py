@@ -19,6 +19,27 @@ MADE_WITH = ("commit", "dirty", "package_sha256", "versions", "plugins", "hardwa
 READ = re.compile(r'(?:results/[^/"]+/runs/|"run": ")([^/"]+)')
 
 
+def commits_in(record: Mapping[str, Any], item: str = "") -> str:
+    """Return the commits of the code that a record names.
+
+    Args:
+        record: the record of a study, or of a run or evaluation.
+        item: the id `paper/item`, if only the part of a study with that item counts. Default: all parts.
+
+    Returns:
+        The first 12 digits of each commit and whether the code differed from it, such as "699d2ba1b568, 8eff83b0c1d2
+        with uncommitted changes", or an empty string if no commit is recorded.
+    """
+    parts = [part for part in record.get("parts") or () if not item or item in part["items"]]
+    commits: dict[str, None] = {}
+    for part in parts or [record]:
+        if part.get("commit"):
+            commits[part["commit"][:12]] = None
+    if not commits:
+        return ""
+    return ", ".join(commits) + (" with uncommitted changes" if record.get("dirty") else "")
+
+
 def records_of(items: Iterable[ItemResult], folder: Path) -> tuple[Records, Records]:
     """Load the provenance records of the numbers of some items.
 

@@ -5,33 +5,30 @@ from operator import itemgetter
 from typing import Any
 
 from replicse.judge.report.report_types import Report
+from replicse.judge.values.origins import commits_in
 from replicse.show.content.sheets import Columns, Sheet
 
 HASH = 16
 
 
 def made_from(report: Report) -> str:
-    """Describe the commit of a study; return "" if it was run outside git."""
-    study = report.study
-    if not study.get("commit"):
+    """Describe the commits of a study; return "" if it was run outside git."""
+    commits = commits_in(report.study)
+    if not commits:
         return ""
-    text = f"commit {study['commit'][:12]}"
-    return f"{text} with uncommitted changes" if study.get("dirty") else text
+    return f"commits {commits}" if "," in commits else f"commit {commits}"
 
 
 def study_facts(report: Report) -> tuple[tuple[str, str], ...]:
     """Return (name, value) pairs that describe a study, without empty values."""
     study, machines = report.study, report.machines
-    commit = study.get("commit", "")[:12]
-    if commit and study.get("dirty"):
-        commit += ", with uncommitted changes"
     facts = {
         "Scale": study["scale"],
         "Incomplete": study.get("incomplete", ""),
         "Left out": study.get("left_out", ""),
         "Seeds": ", ".join(map(str, study["seeds"])),
         "Mixed" if len(machines) > 1 else "Made on": report.mixture or " ".join(map(str, machines)),
-        "Commit": commit,
+        "Commit": commits_in(study),
         "Package sha256": study.get("package_sha256", "")[:HASH],
         "Generated": study.get("generated", ""),
     }
