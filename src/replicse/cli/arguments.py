@@ -100,12 +100,22 @@ def chosen_config(arguments: Namespace, own: bool = False) -> tuple[dict[str, An
         own: whether to use only the papers of this folder by default, if it has any. Default: False, all papers.
 
     Returns:
-        The config as a dict, and the file that error messages should name.
+        The config as a dict, and the source that error messages should name.
     """
     files, settings = config_layers(arguments)
     config = read_config(files, arguments.scale, arguments.seeds, settings)
     papers = own_papers(config, arguments) if own else {}
-    return asked({**config, **papers}, arguments), str(files[-1])
+    return asked({**config, **papers}, arguments), config_source(files[-1], settings)
+
+
+def config_source(file: Path, settings: Mapping[str, str]) -> str:
+    """Name the source of a config for error messages.
+
+    Args:
+        file: the last config file.
+        settings: the settings of --config.
+    """
+    return f"{file} with --config" if settings else str(file)
 
 
 def asked(config: dict[str, Any], arguments: Namespace) -> dict[str, Any]:

@@ -5,7 +5,13 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
-from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers
+from replicse.cli.arguments import (
+    add_study_arguments,
+    chosen_config,
+    config_layers,
+    config_source,
+    own_papers,
+)
 from replicse.compile.cache import load_or_compile
 from replicse.compile.remarks import remarks
 from replicse.compile.selection import chosen_items, chosen_scale
@@ -114,8 +120,9 @@ def check_configs(arguments: Namespace, papers: Mapping[str, Paper]) -> None:
     """
     files, settings = config_layers(arguments)
     for count, file in enumerate(files, 1):
+        source = config_source(file, settings)
         config = checked_config(
-            read_config(files[:count], arguments.scale, arguments.seeds, settings), str(file)
+            read_config(files[:count], arguments.scale, arguments.seeds, settings), source
         )
-        chosen_scale(config, arguments.workflow, str(file))
-        list(chosen_items(config, papers, str(file)))
+        chosen_scale(config, arguments.workflow, source)
+        list(chosen_items(config, papers, source))

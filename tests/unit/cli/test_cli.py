@@ -133,6 +133,9 @@ def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tm
     layers = ["--config", "more.yaml", "--config", "seeds.yaml"]
     assert planned(*layers)[1] == [0, 1] and len(planned(*layers)[2]) == 2
     assert planned(*layers, "--scale", "paper", "--seeds", "3")[:2] == ("paper", [0, 1, 2])
+    for verb in ("plan", "validate"):
+        assert main([verb, *words, "--config", "seeds=three"]) == 2
+        assert 'config.yaml with --config: seeds is "three"; expected a list' in capsys.readouterr().err
 
 
 def test_an_error_in_a_terminal_is_broken_at_words_and_its_command_is_not(capsys, monkeypatch):
