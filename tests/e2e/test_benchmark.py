@@ -94,7 +94,7 @@ def test_this_machine_is_measured_and_the_plan_takes_its_hours_from_it(folder, c
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--steps", "1"], "--steps is 1; expected at least 2"),
+        (["--steps", "1"], "--steps is 1, but should be at least 2"),
         (["--scale", "paper", "--device", "cpu"], "precision fp16 needs a GPU"),
     ],
 )

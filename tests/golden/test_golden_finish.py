@@ -196,4 +196,4 @@ def test_a_whole_study_has_nothing_incomplete(study, capsys, caplog, monkeypatch
     item = ItemResult.read("results/micro/partial/items/repro/figure1.json")
     monkeypatch.setattr("replicse.cli.report.draw_item", draw_item)
     draw_if_possible(item.model_copy(update={"cells": ()}), Path("nothing.svg"))
-    assert not Path("nothing.svg").exists() and "cannot be drawn" not in caplog.text
+    assert not Path("nothing.svg").exists() and "cannot create the figure" not in caplog.text

@@ -264,7 +264,7 @@ def _open_wordnet() -> tuple[Callable, Callable]:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     class Reader(WordNetCorpusReader):
-        """NLTK's reader without files that synonyms do not need.
+        """NLTK's reader without files that synonyms do not use.
 
         System packages do not contain these files.
         """

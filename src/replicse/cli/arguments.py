@@ -63,7 +63,7 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
 
 def add_items_argument(parser: ArgumentParser) -> None:
     """Add the argument for the items to select, which `chosen_config` uses."""
-    text = "paper/item or paper; default: your own papers, else all of the config"
+    text = "paper/item or paper; default: your own papers if this folder has any, else all of the config"
     parser.add_argument("items", nargs="*", metavar="ITEM", help=text)
 
 
@@ -160,7 +160,7 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
         BadInput: if --seeds is out of range, or --row is given without an item.
     """
     if arguments.seeds is not None and not 1 <= arguments.seeds <= MOST_SEEDS:
-        raise BadInput(f"--seeds is {arguments.seeds}; expected 1 to {MOST_SEEDS:,}")
+        raise BadInput(f"--seeds is {arguments.seeds}, but should be between 1 and {MOST_SEEDS:,}")
     settings: dict[str, str] = {}
     files = [SHIPPED]
     for word in arguments.config:

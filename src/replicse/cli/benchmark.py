@@ -36,7 +36,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse benchmark --scale micro")
     add_items_argument(parser)
-    parser.add_argument("--device", help="cpu, cuda or cuda:1; default: the first GPU, else the CPU")
+    parser.add_argument(
+        "--device", help="cpu, cuda or cuda:1; default: the first GPU if torch finds one, else the CPU"
+    )
     parser.add_argument("--steps", type=int, metavar="N", default=50, help="steps of each shape; default: 50")
 
 
@@ -46,7 +48,7 @@ def run(arguments: Namespace) -> int:
     `replicse plan` uses the result to estimate training time.
     """
     if arguments.steps < 2:
-        raise BadInput(f"--steps is {arguments.steps}; expected at least 2")
+        raise BadInput(f"--steps is {arguments.steps}, but should be at least 2")
     plan = chosen_study(arguments)
     say = partial(print, file=sys.stderr if arguments.json else None, flush=True)
     record = measured_here(plan, arguments, say)

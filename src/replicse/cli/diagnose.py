@@ -233,7 +233,7 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
 
 
 def test_sets(arguments: Namespace) -> Path:
-    """Return the data root after loading the test sets as a check.
+    """Return the data root after loading the test datasets as a check.
 
     Raises:
         BadInput: if no data root is given, or a test set is missing. This is found before a model is loaded.

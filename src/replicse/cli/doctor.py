@@ -63,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Check software, hardware, network and data files of a study.
+    """Check software, hardware, network and datasets of a study.
 
     Args:
         arguments: the parsed arguments.
@@ -238,7 +238,7 @@ def _extras(plan: Study) -> Iterator[Check]:
 
 
 def data_findings(plan: Study) -> Iterator[Check]:
-    """Yield checks of the data of a study.
+    """Yield checks of the datasets of a study.
 
     Args:
         plan: the study.

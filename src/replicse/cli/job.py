@@ -30,7 +30,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "specification", type=Path, help="the specification of the job, written by the workflow"
     )
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; default: all, or 1 for train")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
+    parser.add_argument(
+        "--device", help="cpu, cuda, cuda:1, ...; default: the first GPU if torch finds one, else the CPU"
+    )
     parser.add_argument(
         "--processes", type=int, default=1, help="train: processes that share each batch; default: 1"
     )

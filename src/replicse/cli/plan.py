@@ -136,11 +136,11 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
     if whole and summary.released.count:
         yield f"only released encoders: replicse run released --scale {scale}"
     if whole and summary.needs:
-        yield f"sources of data: replicse fetch --scale {scale} --dry-run"
+        yield f"sources of the datasets: replicse fetch --scale {scale} --dry-run"
 
 
 def resource_rows(summary: Summary) -> Iterator[tuple[str, str, str]]:
-    """Yield rows for the GPU memory, data and disk space of a study."""
+    """Yield rows for the GPU memory, datasets and disk space of a study."""
     study = summary.study
     if study.scale.needs.gpu == "required" and summary.gpu_bytes:
         yield "  GPU memory", "largest run", f"about {size_text(round(summary.gpu_bytes))}"

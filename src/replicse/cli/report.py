@@ -157,7 +157,7 @@ def draw_if_possible(item: ItemResult, out: Path) -> None:
     except NothingToDraw:
         pass  # the report lists the item as incomplete
     except Exception as error:  # the report should be written even if a figure cannot be drawn
-        log.warning("%s: the figure cannot be drawn: %s", item.item, error)
+        log.warning("%s: cannot create the figure: %s", item.item, error)
 
 
 def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) -> Iterator[str]:

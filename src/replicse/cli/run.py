@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "item",
         nargs="*",
         metavar="ITEM",
-        help="paper/item, paper, released or all; default: your own papers, else all. Options of Snakemake follow --",
+        help="paper/item, paper, released or all; default: own papers if any, else all; Snakemake options after --",
     )
     parser.add_argument(
         "--row",
@@ -70,7 +70,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--profile",
         help="a Snakemake profile: a name in workflow/profiles, or a folder",
     )
-    parser.add_argument("--cores", metavar="N", help="CPU cores; default: as in the profile, else all")
+    parser.add_argument(
+        "--cores", metavar="N", help="CPU cores; default: as in the profile if set there, else all"
+    )
     parser.add_argument(
         "-n",
         "--dry-run",

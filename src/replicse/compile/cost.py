@@ -318,7 +318,7 @@ class Cost:
     def evaluation(self, encoders: Collection[str]) -> TimeEstimate:
         """Estimate the time of encoding sentences and texts in fp32.
 
-        The hours are None for the embedded data, which are small. Classifiers are not counted, and suites without a
+        The hours are None for the embedded datasets, which are small. Classifiers are not counted, and suites without a
         number of tokens in `datasets.yaml` are not counted either.
 
         Args:

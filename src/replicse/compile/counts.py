@@ -1,4 +1,4 @@
-"""The payload of the job for the data counts of a study."""
+"""The payload of the job for the dataset counts of a study."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from replicse.compile.study import Study
 
 
 def describe_counts(study: Study) -> dict[str, Any]:
-    """Describe the data counts of a study.
+    """Describe the dataset counts of a study.
 
     Args:
         study: the study.

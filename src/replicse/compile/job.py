@@ -121,7 +121,7 @@ class Job:
             return f"follow the last line of the log, {AGAIN}"
         if self.tail and "error" in self.tail[-1].lower():
             return f"fix the error in the log, {AGAIN}"
-        killed = "the log does not contain an error, so the job was probably killed"
+        killed = "the log has no error, so the job was probably killed"
         return f"{killed}: raise the memory or time limit, {AGAIN}"
 
 

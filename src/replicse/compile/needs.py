@@ -1,4 +1,4 @@
-"""The external data of a study, with size and licence.
+"""The external datasets of a study, with size and licence.
 
 The data are datasets and encoders of the hub, and files of the data root.
 """
@@ -45,9 +45,10 @@ class Need:
 
 
 def needs(study: Study) -> Iterator[Need]:
-    """Yield the external data of a study.
+    """Yield the external datasets of a study.
 
-    Files are included only if the data are from the hub. All items share the data root, so its files are listed once.
+    Files are included only if the datasets are from the hub. All items share the data root, so its files are listed
+    once.
 
     Args:
         study: the study.
@@ -86,7 +87,7 @@ def _list_files(study: Study) -> Iterator[Need]:
 
 
 def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:
-    """Sum the sizes of external data.
+    """Sum the sizes of external datasets.
 
     Args:
         wanted: the external data.
@@ -188,7 +189,9 @@ def absent_root(study: Study) -> str:
     """
     if study.source != "local" or study.data_root.is_dir():
         return ""
-    remedy = "set data.root in config.yaml, or REPLICSE_DATA, to the folder that contains SentEval"
+    remedy = (
+        "set data.root in config.yaml, or REPLICSE_DATA, to the folder that contains the SentEval datasets"
+    )
     if not (study.root or os.environ.get("REPLICSE_DATA")):
         return f"the data root is not set; {remedy}"
     return f"data root {study.data_root} does not exist; {remedy}"
@@ -236,7 +239,7 @@ def _key(part: HubPart) -> tuple[str | None, ...]:
 
 
 def list_outside(study: Study) -> list[Mapping[str, Any]]:
-    """Return the dicts in job payloads that can name external data.
+    """Return the dicts in job payloads that can name external datasets.
 
     Args:
         study: the study; it caches the result.

@@ -281,5 +281,5 @@ def _count_searches(scale: Scale, item: Item, row: Row) -> dict[str, tuple[int, 
             kept = keep_grid_values(scale, name, values, location)
             counts[f"values of {name}"] = len(kept), len(values)
         if request.draw:
-            counts["drawn jobs"] = count_search_jobs(scale, request, location), request.draw.jobs
+            counts["random jobs"] = count_search_jobs(scale, request, location), request.draw.jobs
     return counts

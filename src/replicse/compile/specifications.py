@@ -200,10 +200,10 @@ class Specifications:
         return contents_digest(workflow, read, self._cache_file("workflow"))[:16]
 
     def _hash_data(self, job: Job) -> str:
-        """Return the digest of the data of a job.
+        """Return the digest of the datasets of a job.
 
-        Generated data and data of the hub are outputs of the data job; the digest of local data is computed from the
-        files.
+        Generated datasets and datasets of the hub are outputs of the data job; the digest of local datasets is computed
+        from the files.
         """
         named = list(mappings(job.files))
         files = [Path(file) for file in workspace_files(named)]

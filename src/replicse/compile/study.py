@@ -117,7 +117,7 @@ class Study:
 
     @property
     def source(self) -> str:
-        """Return the source of data: embedded, local or hub."""
+        """Return the source of the datasets: embedded, local or hub."""
         return (self.config.data and self.config.data.source) or self.scale.data.source
 
     @property
@@ -130,7 +130,7 @@ class Study:
 
     @property
     def data_root(self) -> Path:
-        """Return the folder of the data.
+        """Return the folder of the datasets.
 
         The default is `not-named` if neither the config nor the environment specifies a local root.
         """

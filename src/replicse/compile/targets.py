@@ -14,7 +14,7 @@ from replicse.world.files import FILES
 
 
 class Inputs:
-    """The files that each job reads, apart from the specification.
+    """The files that each job uses, apart from the specification.
 
     Every job runs after the data job, but new data should cause a job to run again only if the specification changes.
     So the record of the data is an ancient input. If the data job runs, Snakemake does not run the readers because of

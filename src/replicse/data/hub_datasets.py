@@ -121,7 +121,7 @@ def open_part(part: HubPart) -> "Dataset":
         return datasets.load_dataset(kinds.pop(), data_files=[str(path) for path in files], split="train")
     except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
         reason = " ".join(str(error.__cause__ or error).split())
-        problem = f"{part.path}: {files[0].name} cannot be read ({reason})"
+        problem = f"{part.path}: cannot load {files[0].name} ({reason})"
         raise BadInput(f"{problem}; specify other files, or another revision") from None
 
 

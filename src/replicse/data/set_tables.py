@@ -157,7 +157,9 @@ def _number_labels(wanted: EvaluationSet, labels: Mapping[str, Collection[str]])
             f'{wanted.file}: every training label is "{learned[0]}"; a classifier needs two labels'
         )
     if len(learned) > MOST_CLASSES:
-        problem = f"{len(learned):,} different training labels; expected at most {MOST_CLASSES} classes"
+        problem = (
+            f"{len(learned):,} different training labels, but there should be at most {MOST_CLASSES} classes"
+        )
         raise BadInput(f"{wanted.file}: {problem}; use a column of classes, not of scores or texts")
     for split, found in labels.items():
         for label in sorted(set(found) - set(learned)):

@@ -38,7 +38,7 @@ REWRITTEN = re.compile('"(?:[^"]|"")*""(?:[^"]|"")*"')
 HIGHEST = 5  # the highest human rating in all STS datasets; the lowest is 0, or 1 in SICK
 
 REMEDY = (
-    "specify a folder in the SentEval layout (--data, or data.root in a study),"
+    "specify a folder with datasets in the SentEval layout (--data, or data.root in a study),"
     " or set data.source to hub to download it"
 )
 
@@ -204,7 +204,7 @@ def _cells(line: str, path: Path, number: int, quoted: bool = False) -> list[str
         BadInput: If quotes are part of the text, but a CSV writer has quoted a cell.
     """
     if quoted:
-        with refusing(f"{path}:{number}: not a valid line of cells", "fix the line", csv.Error):
+        with refusing(f"{path}:{number}: cannot parse the cells of this line", "fix the line", csv.Error):
             return next(csv.reader([line], delimiter="\t"), [])
     cells = line.split("\t")
     if '""' in line and any(map(REWRITTEN.fullmatch, cells)):

@@ -128,7 +128,7 @@ def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
     if max_length is not None:
         special = tokenizer.num_special_tokens_to_add(is_pair=False)
         if max_length <= special:
-            problem = f"expected more than the {special} special tokens of {file}"
+            problem = f"it should be more than the {special} special tokens of {file}"
             raise BadInput(f"max_length is {max_length}; {problem}")
         tokenizer.enable_truncation(max_length)
     return tokenizer

@@ -153,5 +153,5 @@ def _mrpc(path: Path) -> Iterator[Row]:
 
 def _binary(label: str, path: Path, number: int) -> int:
     if label.strip() not in ("0", "1"):
-        raise BadInput(f'{path}:{number}: label is "{label}"; expected 0 or 1')
+        raise BadInput(f'{path}:{number}: label is "{label}", but should be 0 or 1')
     return int(label)

@@ -264,7 +264,7 @@ def load_head(folder: Path) -> SentenceHead | None:
 
 
 def head_of_pooling(folder: Path, kind: bool | str, hidden: int, seed: int = 0) -> SentenceHead:
-    """Return the head that a pooling needs.
+    """Return the head that a pooling uses.
 
     Args:
         folder: The encoder folder.

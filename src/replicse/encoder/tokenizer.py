@@ -254,7 +254,7 @@ def _encode_probe(tokenizer: Tokenizer) -> list[list[int]]:
 def checked_fast(tokenizer: Tokenizer | CalledTokenizer, folder: Path) -> Tokenizer:
     """Return the tokenizer if it can be saved as tokenizer.json.
 
-    Training needs the file.
+    Training uses the file.
 
     Args:
         tokenizer: The tokenizer.

@@ -1,7 +1,7 @@
 """MTEB tasks run by the `mteb` library with our encoder.
 
 Tasks, evaluators and result files come from `mteb`. Each result is written when it is ready, and a later
-run with the same encoder and data loads it, so that an evaluation of many hours can resume. Sentences are not
+run with the same encoder and dataset loads it, so that an evaluation of many hours can resume. Sentences are not
 encoded in advance, because a corpus can be larger than memory.
 """
 
@@ -150,7 +150,7 @@ class Library:
     def result(self, task: AbsTask) -> mteb.TaskResult:
         """Return the result of a task, stored or new.
 
-        A stored result is used if encoder, data and version of `mteb` are the same.
+        A stored result is used if encoder, dataset and version of `mteb` are the same.
 
         Args:
             task: The task.

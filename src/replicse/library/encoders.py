@@ -34,7 +34,7 @@ def set_threads(count: int) -> None:
         >>> set_threads(4)
     """
     if count < 0:
-        raise BadInput(f"--threads is {count}; expected at least 1, or omit --threads to use the default")
+        raise BadInput(f"--threads is {count}, but should be at least 1; omit --threads to use the default")
     if count:
         torch.set_num_threads(count)
 

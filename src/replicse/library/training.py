@@ -271,7 +271,9 @@ def _columns_of(corpus: CorpusInput) -> tuple[dict[str, list[str]], dict[str, An
     else:
         lengths = sorted({len(row) for row in corpus})
         if lengths not in ([2], [3]):
-            raise BadInput(f"corpus: rows have {lengths} sentences; expected at least 1 pair or triplet")
+            raise BadInput(
+                f"corpus: rows have {lengths} sentences; the corpus should contain at least 1 pair or triplet"
+            )
         columns = dict(zip(ROLES, map(list, zip(*corpus, strict=True)), strict=False))
     rows = _checked_rows(columns)
     digest = hashlib.sha256(json.dumps(columns, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The sources of downloaded data files."""
+"""The sources of downloaded datasets."""
 
 from typing import Annotated
 

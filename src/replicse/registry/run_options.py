@@ -368,7 +368,7 @@ class View(Checked):
 class RunOptions(Checked):
     """The options of a run, apart from the data.
 
-    `head` is the head that poolings with a head apply.
+    `head` is the head that poolings with a head use.
 
     Attributes:
         encoders: whether one encoder encodes all views (`shared`), or two are trained.
@@ -376,7 +376,7 @@ class RunOptions(Checked):
         pooling: the poolings.
         optimisation: the optimiser, the learning rate, steps and batches.
         selection: the rule for the best checkpoint.
-        head: the head that poolings with a head apply.
+        head: the head that poolings with a head use.
         engine: the implementation of the encoder. `auto` uses the packed engine if it supports the encoder.
         precision: the precision of the products.
         freeze: the weights that are not trained.

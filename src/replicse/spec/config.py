@@ -64,7 +64,7 @@ Papers = Annotated[
 
 
 class DataChoice(Checked):
-    """The source of data.
+    """The source of the datasets.
 
     Default: the source of the scale, with REPLICSE_DATA as local root.
 

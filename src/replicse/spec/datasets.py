@@ -103,12 +103,12 @@ class Datasets(Checked):
     """The content of datasets.yaml.
 
     `sizes` are dataset sizes in rows, by file if a dataset has several files. `tokens` is the approximate number of
-    tokens of a suite of long texts, in total or by set. `averages` are the parts of averages, `same` groups of metric
-    paths with the same number, `percentages` the possible bases of percentages.
+    tokens of a suite of long texts, in total or by dataset. `averages` are the parts of averages, `same` groups of
+    metric paths with the same number, `percentages` the possible bases of percentages.
 
     Attributes:
         sizes: the number of rows of each dataset, by file if it has several.
-        tokens: the approximate number of tokens of suites of long texts, in total or by set.
+        tokens: the approximate number of tokens of suites of long texts, in total or by dataset.
         averages: the parts of each average over tasks.
         same: groups of metric paths with the same number.
         percentages: the numbers of rows that a percentage may be based on.

@@ -1,6 +1,6 @@
 """Entries of a scale's file.
 
-They are backbones, tokenizers, data, adjustments of runs, and needs of jobs.
+They are backbones, tokenizers, datasets, adjustments of runs, and needs of jobs.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -131,7 +131,7 @@ class Adjust(Checked):
 
 
 class DataSource(Checked):
-    """The default source of data, and the recorded files.
+    """The default source of the datasets, and the recorded files.
 
     Attributes:
         source: where the data come from by default.

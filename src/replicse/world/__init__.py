@@ -1,1 +1,1 @@
-"""The embedded synthetic data, in simple English."""
+"""The embedded synthetic datasets, in simple English."""

@@ -1,4 +1,4 @@
-"""The vocabulary of the generated data, and forms of regular words.
+"""The vocabulary of the generated datasets, and forms of regular words.
 
 The words are in `words.yaml`.
 """

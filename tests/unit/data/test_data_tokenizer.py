@@ -59,7 +59,7 @@ def test_a_vocabulary_gives_bert_wordpieces(tmp_path):
         (lambda folder: tokenizer_from_vocabulary(folder / "none.txt"), r"none\.txt does not exist"),
         (lambda folder: load_tokenizer(folder / "none.json", 32), r"none\.json: the file does not exist; specify"),
         (lambda folder: load_tokenizer(folder / "a.json", 32), r"a\.json: not a tokenizer\.json"),
-        (lambda folder: load_tokenizer(folder / "good.json", 2), "max_length is 2; expected more than the 2 special"),
+        (lambda folder: load_tokenizer(folder / "good.json", 2), "max_length is 2; it should be more than the 2"),
         (lambda folder: special_ids(Tokenizer(BPE())), r"neither \[PAD\] nor <pad>; add a token for pad"),
         (lambda folder: train_tokenizer("wordpiece", LINES, 20, True), r"size is 20, but wordpiece needs at least \d+"),
         (lambda folder: train_tokenizer("byte-bpe", LINES, 260, True), "size is 260, but byte-bpe needs at least 261"),

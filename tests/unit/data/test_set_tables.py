@@ -66,7 +66,7 @@ def test_broken_pairs_are_refused_in_a_sentence(tmp_path, name, content, problem
         ),
         (
             "a,b,s\n" + "".join(f"One.,{label},train\n" for label in range(501)) + "One.,1,test\n",
-            "501 different training labels; expected at most 500 classes",
+            "501 different training labels, but there should be at most 500 classes",
         ),
     ],
 )

@@ -23,7 +23,7 @@ Sets = Mapping[str, ClassifiedTexts]
 
 
 def sentences(root: Path, sets: Sets) -> Iterator[str]:
-    """Yield all texts of the sets.
+    """Yield all texts of the datasets.
 
     Args:
         root: The data root.
@@ -34,9 +34,9 @@ def sentences(root: Path, sets: Sets) -> Iterator[str]:
 
 
 def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
-    """Compute the accuracies of each set.
+    """Compute the accuracies of each dataset.
 
-    If post-processing depends on the task, it is fitted on each set separately.
+    If post-processing depends on the task, it is fitted on each dataset separately.
 
     Args:
         root: The data root.
@@ -69,7 +69,7 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
 
 
 def load_classified(root: Path, settings: ClassifiedTexts) -> tuple[list[str], list[str]]:
-    """Load the texts of a set and their classes.
+    """Load the texts of a dataset and their classes.
 
     Args:
         root: The data root.

@@ -113,7 +113,7 @@ class Chunks(CorpusFormat):
 
     @property
     def parts(self) -> tuple[HubPart, ...]:
-        """Return the files of hub datasets that the documents need."""
+        """Return the files of hub datasets that the documents use."""
         return getattr(self.documents, "parts", ())
 
     def pin_commits(self, commit: Callable[[str], str | None]) -> Self:

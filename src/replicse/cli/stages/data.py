@@ -16,7 +16,7 @@ WHAT = "a file below the data root"
 
 
 class DataJob(Payload):
-    """The source of the data, and the files to record.
+    """The source of the datasets, and the files to record.
 
     Attributes:
         source: where the data comes from: "embedded", "local" or "hub".

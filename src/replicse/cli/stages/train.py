@@ -28,7 +28,9 @@ def train(job: Mapping[str, Any], arguments: Namespace) -> None:
     from replicse.training.processes import start_processes
 
     if arguments.processes < 0 or arguments.chunk < 0:
-        raise BadInput(f"--processes {arguments.processes} --chunk {arguments.chunk}: expected at least 0")
+        raise BadInput(
+            f"--processes {arguments.processes} --chunk {arguments.chunk}: both should be at least 0"
+        )
     with (
         start_processes(arguments.processes, _words(arguments), arguments.join) as processes,
         failing_once(arguments.state, processes.rank),

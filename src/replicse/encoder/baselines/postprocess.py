@@ -211,7 +211,9 @@ def _glow(data: "torch.Tensor", steps: int, width: int) -> "zuko.lazy.Flow":
 
 def _check_vectors(vectors: np.ndarray, name: str) -> np.ndarray:
     if vectors.ndim != 2 or min(vectors.shape) < 2:
-        raise BadInput(f"{name}: vectors of shape {vectors.shape}; expected two rows and two columns or more")
+        raise BadInput(
+            f"{name}: vectors of shape {vectors.shape}, but there should be at least two rows and two columns"
+        )
     if not np.isfinite(vectors).all():
         raise BadInput(f"{name}: a sentence vector is not finite; check the encoder")
     return vectors

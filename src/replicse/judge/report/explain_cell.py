@@ -242,7 +242,7 @@ def _as_printed(reported: Reported, paper: str = "") -> str:
 
 
 def _sets_read(cell: Cell, measurements: Measurements) -> Iterator[str]:
-    """Yield the files of the user's sets that a cell was evaluated on."""
+    """Yield the files of the user's datasets that a cell was evaluated on."""
     for each in cell.operands or (cell,):
         suite, name, *_ = [*each.metric_path.split("/"), ""]
         if suite == "sets" and each.encoders:

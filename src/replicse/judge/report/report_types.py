@@ -7,6 +7,7 @@ from replicse.checked import Checked
 from replicse.compile.job import AGAIN
 from replicse.judge.report.judgements import Explained, Finding, JudgedClaim, Paired
 from replicse.judge.values.machines import Machine, describe_mixture
+from replicse.judge.values.origins import commits_in
 from replicse.judge.verdicts.others import Others, RecordSummary
 from replicse.judge.verdicts.table import ItemResult
 from replicse.spec.causes import Cause, CausesPage, Measured
@@ -340,6 +341,11 @@ class Report(Checked):
         Returns an empty string for a single machine.
         """
         return describe_mixture(self.machines)
+
+    @property
+    def commits(self) -> str:
+        """Return the commits of the code of the study's parts."""
+        return commits_in(self.study)
 
     @property
     def by_item(self) -> dict[str, JudgedItem]:

@@ -160,7 +160,7 @@ class Measurements:
 
     @cached_property
     def _set_tables(self) -> dict[str, tuple[str, str]]:
-        """Return file and sha256 of the table of each user's set, by name."""
+        """Return file and sha256 of the table of each user's dataset, by name."""
         tables = {}
         for name, one in self.study.own_sets.items():
             file = one.get("file", "")

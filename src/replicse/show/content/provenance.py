@@ -5,7 +5,6 @@ from operator import itemgetter
 from typing import Any
 
 from replicse.judge.report.report_types import Report
-from replicse.judge.values.origins import commits_in
 from replicse.show.content.sheets import Columns, Sheet
 
 HASH = 16
@@ -13,7 +12,7 @@ HASH = 16
 
 def made_from(report: Report) -> str:
     """Describe the commits of a study; return "" if it was run outside git."""
-    commits = commits_in(report.study)
+    commits = report.commits
     if not commits:
         return ""
     return f"commits {commits}" if "," in commits else f"commit {commits}"
@@ -28,7 +27,7 @@ def study_facts(report: Report) -> tuple[tuple[str, str], ...]:
         "Left out": study.get("left_out", ""),
         "Seeds": ", ".join(map(str, study["seeds"])),
         "Mixed" if len(machines) > 1 else "Made on": report.mixture or " ".join(map(str, machines)),
-        "Commit": commits_in(study),
+        "Commit": report.commits,
         "Package sha256": study.get("package_sha256", "")[:HASH],
         "Generated": study.get("generated", ""),
     }

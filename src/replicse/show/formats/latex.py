@@ -114,7 +114,7 @@ def table(entry: ItemEntry) -> str:
 
 
 def macros() -> str:
-    """Return the macros that a document with tables needs in the preamble."""
+    """Return the macros that a document with tables uses in the preamble."""
     return _templates().get_template(MACROS).render() + "\n"
 
 

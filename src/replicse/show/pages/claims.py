@@ -91,7 +91,9 @@ def claims_sheet(
         "Reproduction study": lambda row: marked(row.reproduction),
         whose: lambda row: marked(row.ours),
         "Cells run": attrgetter("cells_run"),
-        "P(weakest part holds)": lambda row: probability_text(row.probability) * (row.ours != NOT_COMPARABLE),
+        "P(weakest part is true)": lambda row: (
+            probability_text(row.probability) * (row.ours != NOT_COMPARABLE)
+        ),
         "Numbers": attrgetter("reason"),
     }
     return Sheet.of(title, rows, columns)

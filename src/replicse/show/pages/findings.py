@@ -88,7 +88,7 @@ def _contradicted(claims: Sequence[JudgedClaim]) -> str:
     holds = probability_text(first.probability)
     if not holds:
         return f"against, without a probability: “{first.text}” ({first.place})"
-    return f"most clearly against: “{first.text}” ({first.place}; it holds with probability {holds})"
+    return f"most clearly against: “{first.text}” ({first.place}; it is true with probability {holds})"
 
 
 def _orders(report: Report) -> Iterator[Headline]:
