@@ -63,6 +63,7 @@ def main() -> int:
     parser.add_argument("--side-by-side", type=int, default=1)
     parser.add_argument("--add", action="store_true", help="keep the parts of the existing record")
     chosen = parser.parse_args()
+    earlier = read_json(RECORD)["parts"] if chosen.add and RECORD.exists() else []
     with tempfile.TemporaryDirectory(prefix="replicse-kills-") as scratch:
         home = Path(scratch).resolve()
         expected = small_study.undisturbed(home / "whole")
@@ -90,7 +91,6 @@ def main() -> int:
         **{name.replace(" ", "_"): count for name, count in sorted(counts.items())},
         "by_stage": {stage: {victim: killed[stage, victim] for victim in VICTIMS} for stage in STAGES},
     }
-    earlier = read_json(RECORD)["parts"] if chosen.add and RECORD.exists() else []
     found = add_parts([*earlier, part])
     write_record(RECORD, found, list(lines_of(found)))
     print(found)
