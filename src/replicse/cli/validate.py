@@ -1,7 +1,7 @@
 """The verb `validate`: check config, papers and scales, or a crate."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
@@ -15,7 +15,6 @@ from replicse.cli.arguments import (
 from replicse.compile.cache import load_or_compile
 from replicse.compile.remarks import remarks
 from replicse.compile.selection import chosen_items, chosen_scale
-from replicse.compile.study import Study
 from replicse.compile.validation import validate_scales
 from replicse.judge.claims.judge_claims import study_claims
 from replicse.printable import several
@@ -71,18 +70,21 @@ def run(arguments: Namespace) -> None:
     own = own_papers(values, arguments)
     plan = load_or_compile(config, workflow, file, papers=papers)
     check_tables(plan.scale.corpora.values(), plan.scale.options.get("sets", {}).get("sets", {}))
+    # Everything is checked, but the answer is about the papers of this folder, if it has any.
+    shown = load_or_compile({**values, **own}, workflow, file, papers=papers) if own else plan
     chosen = own.get("papers", papers).keys()
-    claims = [claim for claim in claims if claim.paper in chosen]
     counts = {
         "papers": len(chosen),
         "items": sum(len(papers[key].items) for key in chosen),
-        **count_study(plan, chosen if own else None),
-        "claims": len(claims),
+        "cells": sum(map(len, shown.cells.values())),
+        "runs": len(shown.runs),
+        "claims": len([claim for claim in claims if claim.paper in chosen]),
     }
     notes = []
     for item, names in elsewhere.items():
-        notes.append([f"{item} does not have an encoder at {', '.join(names)}"])
-    for remark in remarks(plan):
+        if item.partition("/")[0] in chosen:
+            notes.append([f"{item} does not have an encoder at {', '.join(names)}"])
+    for remark in remarks(shown):
         notes.append([remark])
     lines = on_a_screen(arguments, [f"ok: {format_counts(counts)}"], notes, "remark")
     answer(arguments.json, {"scale": plan.scale.name, **counts}, lines)
@@ -91,24 +93,6 @@ def run(arguments: Namespace) -> None:
 def format_counts(counts: Mapping[str, int]) -> str:
     """Format counts such as {"papers": 2, "items": 1} as "2 papers, 1 item"."""
     return ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
-
-
-def count_study(study: Study, papers: Collection[str] | None) -> dict[str, int]:
-    """Count the cells and runs of a study.
-
-    Args:
-        study: the study.
-        papers: count only cells and runs of these papers; None for all papers.
-    """
-    if papers is None:
-        return {"cells": sum(map(len, study.cells.values())), "runs": len(study.runs)}
-    cells = 0
-    runs: set[str] = set()
-    for item in study.items.values():
-        if item.paper in papers:
-            cells += len(study.cells[item.id])
-            runs |= study.runs_of(item)
-    return {"cells": cells, "runs": len(runs)}
 
 
 def check_configs(arguments: Namespace, papers: Mapping[str, Paper]) -> None:

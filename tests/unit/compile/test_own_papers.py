@@ -178,7 +178,9 @@ def test_verbs_say_in_a_line_what_the_scale_changes(mine, capsys):
     for words in (["validate"], ["plan", "mine"], ["run", "-n", "mine"]):
         assert main(words) == 0
         printed = capsys.readouterr()
-        assert line in " ".join((printed.out + printed.err).split()), words
+        told = " ".join((printed.out + printed.err).split())
+        assert line in told, words
+        assert "noncontrastive/" not in told, "remarks are on the papers of this folder"
     assert main(["show", "mine/table1"]) == 0
     assert f"S{line[1:]}." in " ".join(capsys.readouterr().out.split())
     write_scale(mine, adjust=[])
