@@ -28,7 +28,6 @@ from replicse.registry.run_specs import RunSpec
 from replicse.spec.datasets import load_datasets
 from replicse.spec.lock import load_lock
 from replicse.spec.models import Encoder
-from replicse.workspace import is_own_folder
 from replicse.world.files import FILES
 
 CORPORA = "replicse.data.corpora"
@@ -166,8 +165,7 @@ class _JobBuilder:
         return self._make("tokenizer", (name,), recipe, modules, corpora, files=recipe)
 
     def _backbone(self, name: str, source: Mapping[str, Any]) -> Job:
-        # An encoder of the user is loaded again if a file has changed.
-        files = {"encoder": source["folder"]} if is_own_folder(source.get("folder", "")) else {}
+        files = {"encoder": source["folder"]} if "folder" in source else {}
         return self._make("backbone", (name,), source, {"replicse.encoder.preparing"}, files=files)
 
     def _store(self, name: str, spec: Mapping[str, Any]) -> Job:
@@ -214,7 +212,7 @@ class _JobBuilder:
         families = self._families(encoder.source.run or "")
         for group, suites in self.study.groups(name).items():
             payload = self._describe_encoder(encoder) | self._describe_suites(name, suites)
-            files = {key: payload[key] for key in ("options", "postprocess") if key in payload}
+            files = {key: payload[key] for key in ("options", "postprocess", "vectors") if key in payload}
             modules = _encoder_modules(encoder) | _suite_modules(suites) | families
             settings: list[Any] = [self.scale.suite_options(suite) for suite in suites]
             settings += [dict(current().suites[suite].fixed) for suite in suites]

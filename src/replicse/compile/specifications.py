@@ -23,7 +23,7 @@ from replicse.provenance.source import PACKAGE, SourceCode, contents_digest
 from replicse.registry.digests import digest
 from replicse.registry.plugins import plugin_places
 from replicse.spec.layers import mappings, named_files, workspace_files
-from replicse.workspace import looked_up
+from replicse.workspace import encoder_place, looked_up
 
 CACHE = Path(".snakemake")
 # The parts of a specification that can change, and their names in sentences.
@@ -210,7 +210,7 @@ class Specifications:
         root = self._root
         lines = []
         if encoder := job.files.get("encoder"):
-            files += Path(encoder).glob("*")
+            files += encoder_place(encoder, root).rglob("*")
         if self.study.source == "local":
             files += [root / name for name in named_files(named)]
             files += _set_files(root) if job.reads_sets else []
