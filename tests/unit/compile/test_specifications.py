@@ -8,13 +8,12 @@ import pytest
 from planned import WORKFLOW, shipped_plan
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.copies import read_copy, write_copy
 from replicse.compile.item_plan import ItemPlan, plan_item
 from replicse.compile.specifications import (
     Specifications,
     describe_outdated,
     find_changes,
-    read_copy,
-    write_copy,
 )
 from replicse.registry.procedures import CosineSchedule
 
