@@ -31,9 +31,11 @@ from replicse.spec.models import Encoder
 from replicse.world.files import FILES
 
 CORPORA = "replicse.data.corpora"
+PAIRS = "replicse.judge.values.pairs"
+STAGES = "replicse.cli.stages"
 # The code that judges evaluations, and the code that shows results.
-JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge", "replicse.registry.suites"})
-SHOWS = frozenset({"replicse.show", "replicse.judge.report.build_report", "replicse.registry.suites"})
+JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge"})
+SHOWS = frozenset({"replicse.show", "replicse.judge.report.build_report"})
 
 
 def list_jobs(study: Study) -> Mapping[tuple[str, str], Job]:
@@ -75,7 +77,7 @@ def _make_job(
         outputs: the outputs; default: computed from stage and id.
     """
     settings = tuple(settings)
-    code = frozenset(map(unit_of, {*modules, *modules_of(settings)}))
+    code = frozenset(map(unit_of, {f"{STAGES}.{stage}:STAGE", *modules, *modules_of(settings)}))
     plugins = plugins_of(code)
     if plugins:
         payload = {**payload, "plugin": plugins}
@@ -199,7 +201,7 @@ class _JobBuilder:
         }
         # The store depends on the reader of a corpus, but a run also gets labels from the format of the corpus.
         formats = {source.corpus_format for source in run.sources}
-        modules = {"replicse.training.loop", *(kind.__module__ for kind in formats)}
+        modules = {"replicse.training.loop", *(f"{kind.__module__}:{kind.__qualname__}" for kind in formats)}
         modules |= {suite_code(run.selection.suite), *self._families(name, *frozen)}
         files = run.selection.plain()
         return self._make("train", (name,), payload, modules, (run,), needs, files=files, reads_sets=True)
@@ -213,7 +215,7 @@ class _JobBuilder:
         for group, suites in self.study.groups(name).items():
             payload = self._describe_encoder(encoder) | self._describe_suites(name, suites)
             files = {key: payload[key] for key in ("options", "postprocess", "vectors") if key in payload}
-            modules = _encoder_modules(encoder) | _suite_modules(suites) | families
+            modules = {PAIRS} | _encoder_modules(encoder) | _suite_modules(suites) | families
             settings: list[Any] = [self.scale.suite_options(suite) for suite in suites]
             settings += [dict(current().suites[suite].fixed) for suite in suites]
             settings += _encoder_settings(encoder)

@@ -247,10 +247,6 @@ def test_every_file_of_ones_own_encoders_vectors_and_corpora_counts(file, stage,
 def test_a_schedule_of_the_registry_computes_so_its_code_counts():
     from replicse.provenance.source import SourceCode, modules_of
 
-    assert modules_of(CosineSchedule(schedule="cosine")) == {
-        "replicse.registry.procedures",
-        "replicse.registry.procedures:cosine",
-    }
-    assert SourceCode().digest("replicse.registry.procedures") != SourceCode().digest(
-        "replicse.registry.terms"
-    )
+    names = {"replicse.registry.procedures:CosineSchedule", "replicse.registry.procedures:cosine"}
+    assert modules_of(CosineSchedule(schedule="cosine")) == names
+    assert SourceCode().digest(*names) != SourceCode().digest("replicse.registry.procedures:linear")
