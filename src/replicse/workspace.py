@@ -43,6 +43,17 @@ def looked_up(workflow: Path, pattern: str) -> Iterator[Path]:
     yield from sorted(Path().glob(pattern))
 
 
+def modules_in(folder: Path) -> dict[str, Path]:
+    """Return the Python modules and packages of a folder by name.
+
+    Args:
+        folder: The folder.
+    """
+    modules = {file.stem: file for file in sorted(folder.glob("*.py"))}
+    packages = {file.parent.name: file.parent for file in sorted(folder.glob("*/__init__.py"))}
+    return modules | packages
+
+
 def is_own_folder(folder: str) -> bool:
     """Return whether the folder of an encoder belongs to the user.
 

@@ -9,10 +9,11 @@ import pytest
 from snakemake_runs import copied, jobs, snakemake
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.copies import write_copy
 from replicse.compile.discarded import list_discarded
 from replicse.compile.job_states import JobStates
 from replicse.compile.jobs import list_jobs
-from replicse.compile.specifications import Specifications, write_copy
+from replicse.compile.specifications import Specifications
 from replicse.files import sha256_of
 
 CONFIG = {"scale": "micro", "papers": {"simcse": ["tableA1"]}, "seeds": [0]}

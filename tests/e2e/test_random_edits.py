@@ -36,7 +36,7 @@ import sys
 from pathlib import Path
 
 from replicse.compile.job import copy_of, output_place
-from replicse.compile.specifications import write_copy
+from replicse.compile.copies import write_copy
 
 CODE = {CODE!r}
 

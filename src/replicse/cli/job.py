@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from replicse.cli.stages import STAGES, Stage
+from replicse.compile.copies import check_inputs, write_copy
 from replicse.compile.job import copy_of, output_place
-from replicse.compile.specifications import write_copy
 from replicse.errors import BadInput, check_known
 from replicse.files import read_json
 from replicse.registry.artefacts import DATA
@@ -62,6 +62,7 @@ def run(arguments: Namespace) -> int | None:
     arguments.data = results / DATA
     arguments.state = results / "state" / specification["id"]
     arguments.code = specification["digests"].get("code", "")
+    check_inputs(specification["inputs"])
     copy = copy_of(name, arguments.out)
     # Remove the old copy first, so that a killed job does not look finished.
     copy.unlink(missing_ok=True)

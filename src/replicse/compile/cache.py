@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pydantic import VERSION
 from replicse.compile.pickles import Remembered, load_pickle, write_pickle
 from replicse.compile.study import Study
 from replicse.provenance.source import package_sha256
+from replicse.registry.plugins import plugin_places
 from replicse.registry.registry import current
 from replicse.spec.config import SHIPPED, Config, checked_config, use_all_plugins
 from replicse.spec.papers import Paper
@@ -97,7 +99,7 @@ def _hash_inputs(config: Config, workflow: Path, as_far_as_possible: bool) -> st
     digest = hashlib.sha256(f"{package_sha256()} {VERSION} {Path.cwd()} {workflow.absolute()}".encode())
     facts = [config.whole(), plugins, as_far_as_possible, os.environ.get("REPLICSE_DATA", "")]
     digest.update(json.dumps(facts, sort_keys=True).encode())
-    for file in _read_files(workflow):
+    for file in chain(_read_files(workflow), filter(Path.is_file, plugin_places().values())):
         name = file.relative_to(workflow) if file.is_relative_to(workflow) else file
         digest.update(f"\0{name}\0".encode() + file.read_bytes())
     return digest.hexdigest()

@@ -26,6 +26,8 @@ DRAWINGS = ("svg", "png", "pdf")
 TAIL, LONGEST = 4, 400
 # Stages whose jobs write a separate folder without other files.
 FOLDERS = ("backbone", "store", "train")
+# The copy of the specification in such a folder, and the suffix of the copy next to another output.
+COPY, SUFFIX = "job.json", ".job"
 AGAIN = "then give the same command again: finished jobs are kept"
 
 
@@ -152,7 +154,7 @@ def copy_of(stage: str, out: Path) -> Path:
     Returns:
         A file in the folder, or next to the file.
     """
-    return out / "job.json" if stage in FOLDERS else out.with_name(f"{out.name}.job")
+    return out / COPY if stage in FOLDERS else out.with_name(f"{out.name}{SUFFIX}")
 
 
 def outputs_of(paths: Paths, stage: str, *parts: Any) -> tuple[str, ...]:

@@ -28,13 +28,14 @@ from replicse.registry.run_specs import RunSpec
 from replicse.spec.datasets import load_datasets
 from replicse.spec.lock import load_lock
 from replicse.spec.models import Encoder
-from replicse.workspace import is_own_folder
 from replicse.world.files import FILES
 
 CORPORA = "replicse.data.corpora"
+PAIRS = "replicse.judge.values.pairs"
+STAGES = "replicse.cli.stages"
 # The code that judges evaluations, and the code that shows results.
-JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge", "replicse.registry.suites"})
-SHOWS = frozenset({"replicse.show", "replicse.judge.report.build_report", "replicse.registry.suites"})
+JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge"})
+SHOWS = frozenset({"replicse.show", "replicse.judge.report.build_report"})
 
 
 def list_jobs(study: Study) -> Mapping[tuple[str, str], Job]:
@@ -76,7 +77,7 @@ def _make_job(
         outputs: the outputs; default: computed from stage and id.
     """
     settings = tuple(settings)
-    code = frozenset(map(unit_of, {*modules, *modules_of(settings)}))
+    code = frozenset(map(unit_of, {f"{STAGES}.{stage}:STAGE", *modules, *modules_of(settings)}))
     plugins = plugins_of(code)
     if plugins:
         payload = {**payload, "plugin": plugins}
@@ -166,8 +167,7 @@ class _JobBuilder:
         return self._make("tokenizer", (name,), recipe, modules, corpora, files=recipe)
 
     def _backbone(self, name: str, source: Mapping[str, Any]) -> Job:
-        # An encoder of the user is loaded again if a file has changed.
-        files = {"encoder": source["folder"]} if is_own_folder(source.get("folder", "")) else {}
+        files = {"encoder": source["folder"]} if "folder" in source else {}
         return self._make("backbone", (name,), source, {"replicse.encoder.preparing"}, files=files)
 
     def _store(self, name: str, spec: Mapping[str, Any]) -> Job:
@@ -201,7 +201,7 @@ class _JobBuilder:
         }
         # The store depends on the reader of a corpus, but a run also gets labels from the format of the corpus.
         formats = {source.corpus_format for source in run.sources}
-        modules = {"replicse.training.loop", *(kind.__module__ for kind in formats)}
+        modules = {"replicse.training.loop", *(f"{kind.__module__}:{kind.__qualname__}" for kind in formats)}
         modules |= {suite_code(run.selection.suite), *self._families(name, *frozen)}
         files = run.selection.plain()
         return self._make("train", (name,), payload, modules, (run,), needs, files=files, reads_sets=True)
@@ -214,8 +214,8 @@ class _JobBuilder:
         families = self._families(encoder.source.run or "")
         for group, suites in self.study.groups(name).items():
             payload = self._describe_encoder(encoder) | self._describe_suites(name, suites)
-            files = {key: payload[key] for key in ("options", "postprocess") if key in payload}
-            modules = _encoder_modules(encoder) | _suite_modules(suites) | families
+            files = {key: payload[key] for key in ("options", "postprocess", "vectors") if key in payload}
+            modules = {PAIRS} | _encoder_modules(encoder) | _suite_modules(suites) | families
             settings: list[Any] = [self.scale.suite_options(suite) for suite in suites]
             settings += [dict(current().suites[suite].fixed) for suite in suites]
             settings += _encoder_settings(encoder)

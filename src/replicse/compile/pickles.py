@@ -1,6 +1,7 @@
-"""Load and write pickle files."""
+"""Load and write pickle files, which begin with the SHA-256 of the rest."""
 
 import copyreg
+import hashlib
 import pickle
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -10,6 +11,8 @@ from typing import Any
 
 from replicse.errors import BadInput, Failed
 from replicse.files import atomic_write
+
+DIGEST = hashlib.sha256().digest_size
 
 
 def read_only(mapping: dict[Any, Any]) -> Mapping[Any, Any]:
@@ -36,7 +39,9 @@ def load_pickle(file: Path) -> Any:
     """
     # A broken file can raise any exception.
     with suppress(Exception):
-        return pickle.loads(file.read_bytes())
+        content = file.read_bytes()
+        if hashlib.sha256(content[DIGEST:]).digest() == content[:DIGEST]:
+            return pickle.loads(content[DIGEST:])
     return None
 
 
@@ -48,7 +53,8 @@ def write_pickle(file: Path, value: object) -> None:
         value: the value to pickle.
     """
     with suppress(OSError, Failed, BadInput), atomic_write(file) as temporary:
-        temporary.write_bytes(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+        content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        temporary.write_bytes(hashlib.sha256(content).digest() + content)
 
 
 class Remembered:

@@ -12,18 +12,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from replicse.compile.copies import is_unchanged, read_copy
 from replicse.compile.job import Job, copy_of
 from replicse.compile.jobs import list_jobs
 from replicse.compile.selection import load_scales
 from replicse.compile.study import Study
-from replicse.errors import BadInput
-from replicse.files import read_json, sha256_of, write_text
+from replicse.files import read_json, write_text
 from replicse.printable import some
 from replicse.provenance.source import PACKAGE, SourceCode, contents_digest
 from replicse.registry.digests import digest
 from replicse.registry.plugins import plugin_places
 from replicse.spec.layers import mappings, named_files, workspace_files
-from replicse.workspace import looked_up
+from replicse.workspace import encoder_place, looked_up
 
 CACHE = Path(".snakemake")
 # The parts of a specification that can change, and their names in sentences.
@@ -163,7 +163,7 @@ class Specifications:
             return True
         written = {file: copy["written"].get(file) for file in job.outputs}
         written |= {file: self._written(file) for file in job.inputs if file in self.maker}
-        if not all(_is_unchanged(file, description) for file, description in written.items()):
+        if not all(is_unchanged(file, description) for file, description in written.items()):
             return False
         for file in filter(os.path.exists, job.dated):
             os.utime(file, ns=(max(read), max(read)))
@@ -210,7 +210,7 @@ class Specifications:
         root = self._root
         lines = []
         if encoder := job.files.get("encoder"):
-            files += Path(encoder).glob("*")
+            files += encoder_place(encoder, root).rglob("*")
         if self.study.source == "local":
             files += [root / name for name in named_files(named)]
             files += _set_files(root) if job.reads_sets else []
@@ -309,59 +309,6 @@ def find_changes(copy: Mapping[str, Any], specification: Mapping[str, Any]) -> s
     if any(before.get(name) != now[name] for name in ("payload", "settings", "inputs", "outputs")):
         changed.add("job")
     return changed
-
-
-def read_copy(file: Path) -> dict[str, Any]:
-    """Load the copy of a specification.
-
-    Args:
-        file: the path of the copy.
-
-    Returns:
-        A dict with `specification` and `written`; empty if the file does not exist or is broken.
-    """
-    try:
-        copy = read_json(file)
-    except BadInput:
-        return {}
-    if not isinstance(copy, dict) or not isinstance(copy.get("written"), dict):
-        return {}
-    specification = copy.get("specification")
-    is_valid = isinstance(specification, dict) and isinstance(specification.get("digests"), dict)
-    return copy if is_valid else {}
-
-
-def write_copy(file: Path, specification: Mapping[str, Any]) -> None:
-    """Write the copy of a specification with a description of each output."""
-    written = {}
-    for output in specification["outputs"]:
-        written[output] = describe_file(Path(output))
-    document = {"specification": specification, "written": written}
-    write_text(file, json.dumps(document, ensure_ascii=False) + "\n")
-
-
-# Snakemake computes checksums up to the same size.
-LARGEST_HASHED = 1_000_000
-
-
-def describe_file(file: Path) -> dict[str, Any]:
-    """Return the size of a file as `bytes` and, if it is small, the `sha256`.
-
-    Files of at most 1 MB and JSON files have a hash.
-    """
-    size = file.stat().st_size
-    hashed = size <= LARGEST_HASHED or file.suffix == ".json"
-    return {"bytes": size, "sha256": sha256_of(file)} if hashed else {"bytes": size}
-
-
-def is_as_written(evaluation: Path) -> bool:
-    """Return whether an evaluation is unchanged since the job wrote it."""
-    written = read_copy(copy_of("evaluate", evaluation)).get("written", {})
-    return any(Path(file) == evaluation and _is_unchanged(file, written[file]) for file in written)
-
-
-def _is_unchanged(file: str, description: Any) -> bool:
-    return Path(file).is_file() and describe_file(Path(file)) == description
 
 
 def _dates(files: Iterable[str]) -> list[int]:

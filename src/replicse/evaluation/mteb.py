@@ -30,6 +30,7 @@ def evaluate(
     results: str = "",
     model: str = "",
     precision: str = "fp32",
+    encoder: str = "",
 ) -> dict[str, Any]:
     """Compute the main score of each MTEB task (x 100) and averages.
 
@@ -43,6 +44,7 @@ def evaluate(
         model: The name of the encoder in these files.
         precision: If it is `tf32` and the GPU supports it, sentences are encoded in TF32, and the result
             records it. Default: `fp32`.
+        encoder: A digest of the encoder, with which stored results are found again. Default: empty.
 
     Returns:
         A dict with the scores by task, and `average`: the means of the 56 tasks by category and over all of
@@ -55,7 +57,8 @@ def evaluate(
     else:
         from replicse.evaluation.mteb_library import Library
 
-        measure = Library(root, vectors, data, results, model, "tf32" if is_reduced else "fp32").score
+        used = "tf32" if is_reduced else "fp32"
+        measure = Library(root, vectors, data, results, model, used, encoder).score
     outcomes: dict[str, tuple[float | None, str]] = {}
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}

@@ -50,19 +50,22 @@ class VectorEncoder(AbsEncoder):
         name: The name of the encoder in result files.
         forgets: Whether vectors are removed after each call, to save memory.
         precision: `fp32` or `tf32`. Default: `fp32`.
+        encoder: A digest of the encoder's files and settings. Default: empty, the vectors of the probes identify it.
     """
 
     mteb_model_meta: ModelMeta
 
-    def __init__(self, vectors: Vectors, name: str, forgets: bool, precision: str = "fp32") -> None:
+    def __init__(
+        self, vectors: Vectors, name: str, forgets: bool, precision: str = "fp32", encoder: str = ""
+    ) -> None:
         self.vectors, self.forgets, self.precision = vectors, forgets, precision
         # Rounded, because the last digits depend on device and batch.
         probed = np.round(vectors(PROBES), 3) + 0.0
-        suffix = precision.encode() if precision != "fp32" else b""
+        suffix = (precision if precision != "fp32" else "") + encoder
         self.mteb_model_meta = ModelMeta.create_empty(
             {
                 "name": f"replicse/{name or 'encoder'}",
-                "revision": hashlib.sha256(probed.tobytes() + suffix).hexdigest()[:40],
+                "revision": hashlib.sha256(probed.tobytes() + suffix.encode()).hexdigest()[:40],
                 "embed_dim": int(probed.shape[1]),
                 "similarity_fn_name": ScoringFunction.COSINE,
             }
@@ -99,18 +102,20 @@ class Library:
         results: The folder of the result files, or an empty string for no files.
         model: The name of the encoder in these files.
         precision: `fp32` or `tf32`. Default: `fp32`.
+        encoder: A digest of the encoder's files and settings. Default: empty.
 
     Raises:
         MissingData: If the hub cannot be reached.
     """
 
     def __init__(
-        self, root: Path, vectors: Vectors, data: str, results: str, model: str, precision: str = "fp32"
-    ) -> None:
+        self, root: Path, vectors: Vectors, data: str, results: str, model: str, precision: str = "fp32",
+        encoder: str = "",
+    ) -> None:  # fmt: skip
         if data == "hub":
             check_reached()
         self.root, self.data = root, data
-        self.encoder = VectorEncoder(vectors, model, forgets=data == "hub", precision=precision)
+        self.encoder = VectorEncoder(vectors, model, data == "hub", precision, encoder)
         self.store = mteb.ResultCache(results) if results else None
 
     def score(self, name: str) -> float:

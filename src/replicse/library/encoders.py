@@ -15,8 +15,13 @@ from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.sentence_transformers import LibraryEncoder
 from replicse.encoder.tokenizer import tokenizer_digest
 from replicse.errors import BadInput
+from replicse.files import sha256_of
+from replicse.library.inputs import describe_encoder
 from replicse.library.requests import EncoderOptions, EvaluationRequest
+from replicse.provenance.source import package_sha256
+from replicse.registry.digests import digest
 from replicse.registry.encoders import WordVectors, postprocessing_of
+from replicse.registry.registry import current
 
 PRECISIONS = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16", torch.float64: "fp64"}
 
@@ -171,3 +176,26 @@ def name_model(request: EvaluationRequest, source: Any) -> str:
     pooling = getattr(source, "pooling", None)
     name = pooling.pooling if pooling else "mean"
     return "-".join([*Path(file).parts[-2:], name])
+
+
+def identify_encoder(request: EvaluationRequest, source: Any, root: Path) -> str:
+    """Return a digest of all that changes the vectors of an encoder.
+
+    Args:
+        request: The request with the encoder and the post-processing.
+        source: The encoder.
+        root: The data root of word vectors.
+
+    Returns:
+        A hexadecimal string. It changes with the encoder's files and settings, and with the code.
+
+    Examples:
+        >>> identify_encoder(EvaluationRequest(encoder="bert-base-uncased"), encoder, Path("data"))
+        '0c5a6e1f2b3d'
+    """
+    if request.vectors:
+        files = {"weights": sha256_of(root / request.vectors["file"])}
+    else:
+        files = describe_encoder(request.encoder, request.pooling in (None, "own"))
+    code = [package_sha256(), *(plugin.sha256 for plugin in current().plugins.values())]
+    return digest([files, describe_reading(source, request), request.vectors, request.postprocess, code])

@@ -16,6 +16,7 @@ from replicse.library.encoders import (
     describe_precision,
     describe_reading,
     fit_postprocessing,
+    identify_encoder,
     name_model,
     open_requested,
     open_word_vectors,
@@ -111,7 +112,12 @@ def evaluate_request(
     vectors = source
     if request.postprocess:
         vectors = fit_postprocessing(source, request.postprocess, root)
-    facts = {"folder": request.encoder, "results": str(results), "model": name_model(request, source)}
+    facts = {
+        "folder": request.encoder,
+        "results": str(results),
+        "model": name_model(request, source),
+        "encoder": identify_encoder(request, source, root),
+    }
     outcome = score_suites(source, request.suite, root, request.options, facts, vectors, request.encoder)
     result = {
         "encoder": request.encoder,

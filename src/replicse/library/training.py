@@ -23,11 +23,13 @@ from replicse.encoder.tokenizer import checked_fast, folder_tokenizer
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import read_json, sha256_of, write_json, write_text
 from replicse.provenance.record import computed, provenance
+from replicse.provenance.source import SourceCode, modules_of
 from replicse.registry.artefacts import PROVENANCE, STORE, TOKENIZER
 from replicse.registry.corpora import corpus_of
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Precision
 from replicse.registry.frozen import FrozenModel, with_frozen
+from replicse.registry.plugins import family_code, plugin_places, suite_code, unit_of
 from replicse.registry.run_options import View
 from replicse.registry.run_specs import InitSpec, RunSpec
 from replicse.registry.runs import Init, Run
@@ -122,7 +124,8 @@ def train(
             f"data is missing, but the recipe selects the checkpoint by {spec.selection.metric}; specify a folder in"
             ' the SentEval layout, or use changes={"selection": {"every": 0}} to keep the last checkpoint'
         )
-    if _is_complete(out, spec.run_id):
+    code = _digest_code(spec)
+    if _is_complete(out, spec.run_id, code):
         return _opened(out, spec, device)
     tokenizer, *_ = folder_tokenizer(initial)
     write_text(out / TOKENIZER, checked_fast(tokenizer, initial).to_str(pretty=True))
@@ -136,7 +139,7 @@ def train(
     }
     if threads:
         torch.set_num_threads(threads)
-    train_job(job, Path(data or out), out, out / "state", device=device, on_step=on_step)
+    train_job(job, Path(data or out), out, out / "state", device=device, code=code, on_step=on_step)
     return _opened(out, spec, device)
 
 
@@ -188,7 +191,7 @@ def train_job(
     facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
     stores = {store.name: read_json(store / STORE)["sha256"] for store in job.stores}
     cost = _cost(time.monotonic() - begin)
-    record = {"run_id": job.run_id, "job": document, "stores": stores, "cost": cost, **facts}
+    record = {"run_id": job.run_id, "code": code, "job": document, "stores": stores, "cost": cost, **facts}
     write_json(out / PROVENANCE, provenance(**record))
     return cost["seconds"]
 
@@ -320,17 +323,30 @@ def _model(models: Mapping[str, str], name: str) -> str:
     return models[name]
 
 
-def _is_complete(out: Path, run_id: str) -> bool:
+def _digest_code(spec: Run) -> str:
+    """Return the digest of the code of a run, including plug-ins."""
+    modules = {"replicse.training.loop", suite_code(spec.selection.suite), *modules_of(spec)}
+    if spec.init.made_family:
+        modules.add(family_code(spec.init.made_family))
+    return SourceCode(plugins=plugin_places()).digest(*map(unit_of, modules - {""}))[:16]
+
+
+def _is_complete(out: Path, run_id: str, code: str) -> bool:
     """Return whether a folder contains this run, complete.
 
     Raises:
-        BadInput: If the folder contains another run.
+        BadInput: If the folder contains another run, or the code of the run has changed since.
     """
     if not (out / PROVENANCE).is_file():
         return False
-    there = read_json(out / PROVENANCE).get("run_id")
+    record = read_json(out / PROVENANCE)
+    there = record.get("run_id")
     if there != run_id:
         raise BadInput(f"{out} contains run {there}, not {run_id}; use another folder")
+    if record.get("code", code) != code:
+        raise BadInput(
+            f"{out} contains run {run_id}, but its code or plug-in has changed; use another folder"
+        )
     return True
 
 

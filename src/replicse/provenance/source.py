@@ -7,7 +7,7 @@ import ast
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,16 @@ THIS_FILE = Path(__file__).read_bytes()  # cached digests are only valid for thi
 # Modules that check, report and record. They do not change numbers.
 WITHOUT_NUMBERS = {
     "replicse", "replicse.checked", "replicse.errors", "replicse.provenance", "replicse.provenance.record",
+    "replicse.registry.entries", "replicse.registry.plugins", "replicse.registry.registry",
     "replicse.runtime", "replicse.runtime.forking", "replicse.runtime.locks", "replicse.runtime.progress",
 }  # fmt: skip
-# The registry has the names of code and the defaults of parameters, which are in the specification of a job. Only
-# these modules of the registry also compute something.
-REGISTRY = "replicse.registry."
-COMPUTING = {"replicse.registry.procedures", "replicse.registry.run_options"}
+# Modules of which only the functions, classes and constants that are used count. The registry describes much more than
+# a job uses, and the others call code that the job names itself.
+PARTIAL = ("replicse.registry.", "replicse.library.", "replicse.cli.stages.", "replicse.cli.render.")
+# What validation computes is in the specification of a job.
+VALIDATING = {"field_validator", "model_validator", "model_serializer"}
 MODULE_NAME = re.compile(r"replicse(\.\w+)+(:\w+)?")
-# The digest of a module and the names that it imports.
+# The digest of a module or definition, and the names that it imports.
 Module = tuple[str, list[str]]
 
 
@@ -46,12 +48,11 @@ def modules_of(value: object) -> set[str]:
         value: A validated model, or a dict, list or tuple of models.
 
     Returns:
-        A set with the module of each model's class, and `module:name` of the function or class that
-        implements it.
+        A set with `module:name` of each model's class, and of the function or class that implements it.
     """
     fields = getattr(type(value), "model_fields", None)
     if fields is not None:
-        found = {type(value).__module__}
+        found = {f"{type(value).__module__}:{type(value).__qualname__}"}
         if implementation := getattr(value, "implementation", ""):
             found.add(implementation)
         for name in fields:
@@ -85,6 +86,8 @@ class SourceCode:
         self.root, self.cache, self.plugins = root, cache, plugins or {}
         self._known = _read_cache(cache)
         self._modules: dict[str, Module] = {}
+        self._definitions = functools.cache(self._read_definitions)
+        self._data_files = functools.cache(self._list_data_files)
         self._module_of = functools.cache(self._find_module)
         self._file = functools.cache(self._find_file)
 
@@ -105,25 +108,35 @@ class SourceCode:
         pending = list(chain.from_iterable(map(self._expand, names)))
         while pending:
             module = pending.pop()
-            if module in codes or not _counts(module):
+            if module in codes or module.partition(":")[0] in WITHOUT_NUMBERS:
                 continue
             codes[module], imports = self._module(module)
-            pending += filter(None, map(self._module_of, imports))
+            used = [name for name in map(self._module_of, imports) if name]
+            if ":" in module:
+                pending += [name for name in used if ":" in name]
+                continue
+            pending += used
             package = module.rpartition(".")[0]
             if package and self._file(package):
                 pending.append(package)
         lines = [f"{module}\0{code}" for module, code in codes.items()]
-        lines += [f"{name}\0{content}" for package, name, content in self._data_files if package in codes]
+        plugins = [place for name, place in self.plugins.items() if name in codes]
+        for place in (self.root, *plugins):
+            lines += [
+                f"{name}\0{content}" for package, name, content in self._data_files(place) if package in codes
+            ]
         if self.cache and len(self._known) > before:
             write_json(self.cache, self._known)
         return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
     def _expand(self, name: str) -> list[str]:
         """Return the modules of a name."""
-        module = name.partition(":")[0]
+        module, _, part = name.partition(":")
         file, home = self._file(module), self._home(module)
         if home is None or (file is None and module not in self.plugins):
             raise ModuleNotFoundError(f"{self.root}: the package does not contain module {module}")
+        if _is_partial(module):
+            return [name] if part else []
         if file is None:
             files = [*self.plugins[module].glob("*.py")]
         elif file.name == "__init__.py":
@@ -131,17 +144,23 @@ class SourceCode:
         else:
             return [module]
         modules = [".".join(path.relative_to(home).with_suffix("").parts) for path in files]
-        return [name.removesuffix(".__init__") for name in modules]
+        modules = [name.removesuffix(".__init__") for name in modules]
+        return [name for name in modules if not _is_partial(name)]
 
     def _find_module(self, name: str) -> str | None:
-        """Return the module of an import.
+        """Return the module or definition of an import.
 
-        Returns None if it is not part of the package or of a plug-in.
+        A definition is `module:name` of a module that counts in part. Returns None if the import is not part of the
+        package or of a plug-in.
         """
         module, _, part = name.partition(":")
         if part and self._file(f"{module}.{part}"):
-            return f"{module}.{part}"
-        return module if self._file(module) else None
+            module, part = f"{module}.{part}", ""
+        if not self._file(module):
+            return None
+        if not _is_partial(module):
+            return module
+        return f"{module}:{part}" if part in self._definitions(module) else None
 
     def _home(self, module: str) -> Path | None:
         """Return the folder that contains the top-level package of a module.
@@ -162,65 +181,135 @@ class SourceCode:
         return next((file for file in files if file.is_file()), None)
 
     def _module(self, module: str) -> Module:
-        """Return the digest of a module and the imports."""
+        """Return the digest and imports of a module or of `module:name`."""
         if module not in self._modules:
-            file = self._file(module)
-            # A package might have no __init__.py.
-            content = file.read_bytes() if file else b""
-            key = hashlib.sha256(THIS_FILE + module.encode() + content).hexdigest()
-            if key not in self._known:
-                is_package = file is not None and file.name == "__init__.py"
-                self._known[key] = _parse(
-                    ast.parse(content), module if is_package else module.rpartition(".")[0]
-                )
-            self._modules[module] = self._known[key]
+            name, _, part = module.partition(":")
+            if part:
+                self._modules[module] = self._definitions(name).get(part, ("", []))
+            else:
+                self._modules[module] = self._parsed(name, _parse)
         return self._modules[module]
 
-    @functools.cached_property
-    def _data_files(self) -> list[tuple[str, str, str]]:
+    def _read_definitions(self, module: str) -> dict[str, Module]:
+        return {name: (code, imports) for name, (code, imports) in self._parsed(module, _parse_parts).items()}
+
+    def _parsed(self, module: str, parse: Callable[[ast.Module, str, str], Any]) -> Any:
+        """Parse a module, unless the cache contains the same file."""
+        file = self._file(module)
+        # A package might have no __init__.py.
+        content = file.read_bytes() if file else b""
+        key = hashlib.sha256(THIS_FILE + module.encode() + content).hexdigest()
+        if key not in self._known:
+            is_package = file is not None and file.name == "__init__.py"
+            package = module if is_package else module.rpartition(".")[0]
+            self._known[key] = parse(ast.parse(content), module, package)
+        return self._known[key]
+
+    def _list_data_files(self, root: Path) -> list[tuple[str, str, str]]:
         """Return package, name and SHA-256 of each file that is not Python code."""
         entries = []
-        packages = [place for place in self.plugins.values() if (place / "__init__.py").is_file()]
-        for root in (self.root, *packages):
-            for file in _files(root):
-                if file.suffix != ".py":
-                    home = next(folder for folder in file.parents if (folder / "__init__.py").is_file())
-                    package = ".".join(home.relative_to(root.parent).parts)
-                    entries.append((package, file.relative_to(root).as_posix(), sha256_of(file)))
+        for file in _files(root) if (root / "__init__.py").is_file() else ():
+            if file.suffix != ".py":
+                home = next(folder for folder in file.parents if (folder / "__init__.py").is_file())
+                package = ".".join(home.relative_to(root.parent).parts)
+                entries.append((package, file.relative_to(root).as_posix(), sha256_of(file)))
         return entries
 
 
-def _counts(module: str) -> bool:
-    """Return whether numbers can depend on a module."""
-    if module in WITHOUT_NUMBERS:
-        return False
-    return module in COMPUTING or not f"{module}.".startswith(REGISTRY)
+def _is_partial(module: str) -> bool:
+    """Return whether only the used definitions of a module count."""
+    return f"{module}.".startswith(PARTIAL)
 
 
-def _parse(tree: ast.Module, package: str) -> Module:
+def _parse(tree: ast.Module, module: str, package: str) -> Module:
     """Return the digest of a syntax tree and the imports.
 
     Imports are `module` or `module:name`.
 
     Args:
         tree: The syntax tree of a module.
+        module: The name of the module.
         package: The package of the module, for relative imports.
     """
-    imports = set()
+    return _digest_code(tree.body), sorted({name for _, name in _imports_in(tree, package)})
+
+
+def _parse_parts(tree: ast.Module, module: str, package: str) -> dict[str, Module]:
+    """Return the digest and the imports of each definition of a module.
+
+    Functions, classes and constants that a definition uses count as imports, also of the same module.
+    See `_parse` for the arguments.
+    """
+    known = dict(_imports_in(tree, package))
+    # Other modules can import a name from here that is defined elsewhere.
+    parts: dict[str, Module] = {name: ("", [source]) for name, source in known.items()}
+    defined: dict[str, list[ast.stmt]] = {}
+    for statement in tree.body:
+        for name in _names_of(statement):
+            defined.setdefault(name, []).append(statement)
+    known |= {name: f"{module}:{name}" for name in defined}
+    for name, statements in defined.items():
+        body = [_without_fields(statement) for statement in statements]
+        used = {source for _, source in _imports_in(ast.Module(body, []), package)}
+        for node in chain.from_iterable(map(ast.walk, body)):
+            if isinstance(node, ast.Name) and node.id in known:
+                used.add(known[node.id])
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                # A definition of a module that is imported as a whole.
+                used.add(f"{known.get(node.value.id, '').replace(':', '.')}:{node.attr}")
+        parts[name] = (_digest_code(body), sorted(used - {f"{module}:{name}"}))
+    return parts
+
+
+def _names_of(statement: ast.stmt) -> list[str]:
+    """Return the names that a statement of a module defines."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return [statement.name]
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _without_fields(statement: ast.stmt) -> ast.stmt:
+    """Return a class without fields and validators.
+
+    Their values are in the specification of a job. Other statements are returned unchanged.
+    """
+    if not isinstance(statement, ast.ClassDef):
+        return statement
+    body = []
+    for part in statement.body:
+        is_field = isinstance(part, ast.AnnAssign) and "ClassVar" not in ast.unparse(part.annotation)
+        decorators = " ".join(map(ast.unparse, getattr(part, "decorator_list", ())))
+        if not is_field and not VALIDATING & {*re.findall(r"\w+", decorators)}:
+            body.append(part)
+    return ast.ClassDef(statement.name, statement.bases, statement.keywords, body, statement.decorator_list)
+
+
+def _imports_in(tree: ast.AST, package: str) -> Iterator[tuple[str, str]]:
+    """Yield the imports of a syntax tree.
+
+    An import is the name in the code, and `module` or `module:name`.
+    A string that contains the name of a module counts as an import.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             source = node.module or ""
             if node.level:
                 parents = package.split(".")[: package.count(".") + 2 - node.level]
                 source = ".".join(filter(None, [*parents, source]))
-            imports |= {f"{source}:{alias.name}" for alias in node.names}
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{source}:{alias.name}"
         elif isinstance(node, ast.Import):
-            imports |= {alias.name for alias in node.names}
+            for alias in node.names:
+                yield alias.asname or alias.name, alias.name
         elif isinstance(node, ast.Constant) and MODULE_NAME.fullmatch(str(node.value)):
-            imports.add(str(node.value))
+            yield str(node.value), str(node.value)
+
+
+def _digest_code(body: Iterable[ast.stmt]) -> str:
     words: list[str] = []
-    _add_code(tree.body, words)
-    return hashlib.sha256("\n".join(words).encode()).hexdigest(), sorted(imports)
+    _add_code(list(body), words)
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
 def contents_digest(root: Path, files: Iterable[Path], cache: Path | None) -> str:

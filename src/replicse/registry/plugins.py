@@ -14,6 +14,7 @@ import hashlib
 import symtable
 import sys
 import traceback
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -32,7 +33,7 @@ from replicse.files import below
 from replicse.registry.encoders import FAMILIES, has_family
 from replicse.registry.registry import Registry, current
 from replicse.registry.suites import OTHERS, SUITES, Suite
-from replicse.workspace import PACKAGE, looked_up, packaged, workflow_folder
+from replicse.workspace import PACKAGE, looked_up, modules_in, packaged, workflow_folder
 
 METHODS = "papers"  # the package of the papers' folders
 GROUP = "replicse.plugins"
@@ -120,7 +121,7 @@ def plugins_of(code: Iterable[str]) -> list[str]:
         code: A list of `module` or `module:name`. Papers' methods are skipped.
     """
     known = current().plugins
-    used = {known[unit] for unit in map(_unit, code) if unit in known}
+    used = {known[_unit(each)] for each in code if _unit(each) in known}
     return sorted(plugin.name for plugin in used if not plugin.method)
 
 
@@ -152,8 +153,10 @@ def family_code(family: str) -> str:
 
 
 def plugin_places() -> dict[str, Path]:
-    """Return the file or folder of each loaded plug-in, by module."""
-    return {module: plugin.place for module, plugin in current().plugins.items()}
+    """Return the place of each plug-in, and of modules next to it, by module."""
+    known = current().plugins.values()
+    near = [modules_in(plugin.place.parent) for plugin in known if not plugin.installed and not plugin.method]
+    return dict(ChainMap({plugin.module: plugin.place for plugin in known}, *near))
 
 
 def recorded_plugins() -> list[dict[str, str]]:

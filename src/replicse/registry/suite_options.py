@@ -98,8 +98,8 @@ class MtebOptions(SuiteOptions):
     The default is the 56 tasks of Muennighoff et al. The source of `data` is `hub`, each dataset at the commit
     that the library pins; `local`, the datasets in the SentEval layout of the data root; or `miniature`, a
     small dataset of the same category for each task, created from the data root. `results` is the folder of the
-    library's own result files, `model` the encoder's name in them. `precision: tf32` encodes in TF32 on GPUs
-    since Ampere, about three times as fast; the result contains the precision.
+    library's own result files, `model` the encoder's name in them, and `encoder` its digest. `precision: tf32` encodes
+    in TF32 on GPUs since Ampere, about three times as fast; the result contains the precision.
     """
 
     tasks: Annotated[tuple[Annotated[str, AfterValidator(_of_mteb)], ...], Field(min_length=1)] | None = None
@@ -107,6 +107,7 @@ class MtebOptions(SuiteOptions):
     precision: Literal["fp32", "tf32"] = "fp32"
     results: str = ""
     model: str = ""
+    encoder: str = ""
 
     def downloads(self) -> str:
         """Return the number of datasets if they come from the hub."""

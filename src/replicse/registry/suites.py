@@ -57,8 +57,8 @@ class Suite:
         group: The name of the job and of the evaluation file.
         metrics: A dict from metric paths to ranges.
         fixed: Options that are always set. Default: empty.
-        options: The class of the options. The job sets three options if they exist: `folder` (the encoder's),
-            `results` (a folder next to the output) and `model` (a name of the encoder). Default: no options.
+        options: The class of the options. The job sets four options if they exist: `folder` (the encoder's),
+            `encoder` (its digest), `model` (its name) and `results` (a folder next to the output). Default: none.
         named_by: The option whose keys replace `*` in metrics. Default: empty.
         listed: A function that returns these keys if no option has them. Default: None.
         narrowed: A function of options and metric paths; it returns the options of a job that computes only

@@ -3,6 +3,7 @@
 Only files of the study's config, runs and evaluations are included.
 """
 
+import os
 import shutil
 from pathlib import Path
 
@@ -142,3 +143,17 @@ def test_a_study_is_kept_with_the_seeds_of_its_run_and_replaced_on_request(study
     assert kept("--replace") == 0
     assert "kept reports/studies/again: 1 item, 8 cells, seeds 0, 1\n" in capsys.readouterr().out
     assert read_json("reports/studies/again/config.json")["seeds"] == [0, 1]
+
+
+def test_a_killed_replacement_leaves_no_new_numbers_under_the_old_config(study, monkeypatch):
+    Path("config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0, 1]\n")
+    assert kept() == 0
+    with monkeypatch.context() as patched:
+        patched.setattr("replicse.cli.keep.write_ordered", lambda *_: os._exit(9))
+        child = os.fork()
+        if not child:
+            kept("--replace")
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    folder = Path("reports/studies/again")
+    assert (folder / "items/simcse/table3.json").is_file() and not (folder / "config.json").exists()
+    assert kept() == 0 and read_json(folder / "config.json")["seeds"] == [0, 1]

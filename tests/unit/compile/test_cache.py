@@ -6,6 +6,7 @@ A loaded study equals the compiled study. If an input changes, the study is comp
 import dataclasses
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from replicse.compile import cache, compiler
 from replicse.compile.cache import FOLDER, load_or_compile
 from replicse.compile.cost import estimates_of
 from replicse.compile.jobs import list_jobs
+from replicse.compile.pickles import load_pickle
+from replicse.compile.study import Study
 from replicse.registry.plugins import use_plugins
 
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "rankcse": "all"}, "seeds": [0, 1]}
@@ -121,6 +124,22 @@ def test_a_broken_file_of_the_cache_is_ignored(workspace, compiled, spoil):
         file.write_bytes(spoil(file.read_bytes()))
     again = list_jobs(load_or_compile(CONFIG, Path("workflow")))
     assert len(compiled) == 2 and again.keys() == jobs.keys()
+
+
+def test_a_cache_with_one_damaged_byte_is_compiled_again(workspace, compiled):
+    load_or_compile(CONFIG, Path("workflow"))
+    (file,) = FOLDER.rglob("study.pickle")
+    content = file.read_bytes()
+    randomly = random.Random(0)
+    for _ in range(200):
+        place = randomly.randrange(len(content))
+        cut = content[:place]
+        if randomly.random() < 0.75:
+            cut += bytes([content[place] ^ randomly.randrange(1, 256)]) + content[place + 1 :]
+        file.write_bytes(cut)
+        assert load_pickle(file) is None, place
+    list_jobs(load_or_compile(CONFIG, Path("workflow")))
+    assert len(compiled) == 2 and isinstance(load_pickle(file), Study)
 
 
 def test_verbs_say_the_same_of_what_was_read(workspace, compiled, capsys):

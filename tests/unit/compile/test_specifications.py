@@ -5,15 +5,15 @@ import os
 from pathlib import Path
 
 import pytest
-from planned import shipped_plan
+from planned import WORKFLOW, shipped_plan
 
+from replicse.compile.compiler import compile_study
+from replicse.compile.copies import read_copy, write_copy
 from replicse.compile.item_plan import ItemPlan, plan_item
 from replicse.compile.specifications import (
     Specifications,
     describe_outdated,
     find_changes,
-    read_copy,
-    write_copy,
 )
 from replicse.registry.procedures import CosineSchedule
 
@@ -202,13 +202,51 @@ def _same_cells(read, plan):
     return True
 
 
+OWN_SCALE = """\
+extends: micro
+name: own
+title: Own encoders, word vectors and corpora
+backbones:
+  bert-base: {run: null, folder: models/theirs}
+corpora:
+  qqp: {format: table, file: corpus.csv, anchor: one, positive: other}
+"""
+OWN_FILES = {
+    "mine/1_Pooling/config.json": "backbone",
+    "placed/models/theirs/config.json": "backbone",
+    "placed/models/theirs/1_Pooling/config.json": "backbone",
+    "placed/vectors/glove.txt": "evaluate",
+    "corpus.csv": "count",
+}
+
+
+@pytest.mark.parametrize(("file", "stage"), OWN_FILES.items())
+def test_every_file_of_ones_own_encoders_vectors_and_corpora_counts(file, stage, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in (*OWN_FILES, "mine/config.json", "scales/own.yaml"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text("{}")
+    Path("scales/own.yaml").write_text(OWN_SCALE)
+    config = {
+        "scale": "own",
+        "papers": {"simcse": ["table4", "table5", "tableE1"]},
+        "rows": {"simcse/table5": {"mine": {"folder": "mine"}}, "simcse/tableE1": ["glove"]},
+        "seeds": [0],
+        "data": {"source": "local", "root": "placed"},
+    }
+    study = compile_study(config, WORKFLOW)
+    before = Specifications(study)
+    digests = {job: before.digests(job) for job in before.jobs.values()}
+    Path(file).write_text("{1}")
+    after = Specifications(study)
+    assert stage in {
+        job.stage for job in digests if digests[job].get("data") != after.digests(job).get("data")
+    }
+
+
 def test_a_schedule_of_the_registry_computes_so_its_code_counts():
     from replicse.provenance.source import SourceCode, modules_of
 
-    assert modules_of(CosineSchedule(schedule="cosine")) == {
-        "replicse.registry.procedures",
-        "replicse.registry.procedures:cosine",
-    }
-    assert SourceCode().digest("replicse.registry.procedures") != SourceCode().digest(
-        "replicse.registry.terms"
-    )
+    names = {"replicse.registry.procedures:CosineSchedule", "replicse.registry.procedures:cosine"}
+    assert modules_of(CosineSchedule(schedule="cosine")) == names
+    assert SourceCode().digest(*names) != SourceCode().digest("replicse.registry.procedures:linear")

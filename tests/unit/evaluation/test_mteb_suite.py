@@ -10,8 +10,10 @@ import pytest
 import torch
 from datasets import Dataset
 from huggingface_hub import constants
+from safetensors.torch import load_file, save_file
 from small_stsb import RandomVectors, write_stsb
 from tiny_encoders import tiny
+from tokenizers import Tokenizer
 
 from replicse.cli import main
 from replicse.data.corpora import read_corpus
@@ -320,6 +322,19 @@ def test_a_result_is_taken_again_for_the_same_encoder_over_the_same_data_only(tm
     (file, _) = (tmp_path / "results").rglob("STSBenchmark.json")
     record = json.loads(file.read_text())
     assert record["mteb_version"] == mteb.__version__ and len(record["dataset_revision"]) == 40
+
+
+def test_a_result_of_other_weights_with_the_same_vectors_of_the_probes_is_not_taken(encoder, tmp_path):
+    (folder, root), words = encoder, Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert evaluated(folder, root, tmp_path / "one.json", "STSBenchmark") == 0
+    tensors = load_file(folder / "model.safetensors")
+    (embeddings,) = (name for name in tensors if name.endswith("word_embeddings.weight"))
+    tensors[embeddings][words.token_to_id("here")] *= -3
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    for name in ("one.json", "other.json"):
+        assert evaluated(folder, root, tmp_path / name, "STSBenchmark") == 0
+    one, other = (json.loads((tmp_path / name).read_text())["suites"] for name in ("one.json", "other.json"))
+    assert one == other
 
 
 def test_texts_are_encoded_in_tf32_only_if_asked_on_a_gpu_that_has_it_and_the_result_says_so(

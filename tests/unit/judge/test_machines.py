@@ -140,6 +140,18 @@ MIXES = {
 }
 
 
+def test_one_machine_with_two_versions_of_a_package_is_marked(study):
+    old, new = ({"torch": "2.13", "scikit-learn": release, "zuko": release} for release in ("1.6", "1.7"))
+    study.evaluated(record(versions=old), record(versions=new))
+    mark = "computed on 2 sets of package versions: "
+    (row,) = table_rows(study.result)
+    assert mark in row["reason"] and "scikit-learn 1.6 | " in row["reason"]
+    assert study.why()["made"][1] == "numbers from 2 sets of package versions:"
+    assert dict(facts(study.result))["mixed"].startswith(mark)
+    study.evaluated(record(versions=old), record())
+    assert "computed on" not in study.result.cells[0].reason
+
+
 @pytest.mark.parametrize("mix", MIXES)
 def test_what_two_machines_made_is_marked(study, mix):
     MIXES[mix](study)

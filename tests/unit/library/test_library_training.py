@@ -3,6 +3,7 @@
 import itertools
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tiny_encoders import tiny
 
 import replicse
 from replicse.data.tokenizer import train_tokenizer
+from replicse.registry.plugins import use_plugins
 
 FEW = {"optimisation": {"batch_size": 8, "steps": 3}, "selection": {"every": 0}}
 SENTENCES = sentences(24)
@@ -63,6 +65,38 @@ def test_a_complete_run_is_opened_and_another_one_in_its_folder_refused(start, t
     for corpus, seed in ((SENTENCES, 1), (SENTENCES[:-1], 0)):
         with pytest.raises(replicse.BadInput, match=r"contains run .*; use another folder"):
             replicse.train("simcse/unsup", corpus, start, tmp_path, changes=FEW, seed=seed)
+
+
+TERM = """
+from typing import Literal
+from replicse.registry.terms import TermParameters
+
+class NearParameters(TermParameters):
+    term: Literal["near"]
+
+def near(step, parameters):
+    first, second = step.vectors_of((0, 1))
+    return FACTOR * (first - second).square().mean()
+"""
+
+
+def test_a_run_whose_plug_in_changed_is_not_opened_as_complete(start, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    changes = {**FEW, "objective": [{"term": "infonce"}, {"term": "near"}]}
+
+    def train(factor):
+        Path("near.py").write_text(TERM.replace("FACTOR", factor))
+        return replicse.train("simcse/unsup", SENTENCES, start, "run", changes=changes, plugins=["near.py"])
+
+    try:
+        before = train("1.0")(SENTENCES)
+        assert (train("(1.0)")(SENTENCES) == before).all()
+        with pytest.raises(
+            replicse.BadInput, match=r"run contains run .*, but its code or plug-in has changed"
+        ):
+            train("-2.0")
+    finally:
+        use_plugins(())
 
 
 def test_a_recipe_of_ones_own_selects_on_a_development_set(start, tmp_path):

@@ -12,12 +12,13 @@ import pytest
 from places import ROOT
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 from replicse.provenance import record, source
 from replicse.provenance.record import provenance
 from replicse.provenance.source import PACKAGE, SourceCode, modules_of
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import corpus_of
-from replicse.registry.plugins import unit_of
+from replicse.registry.plugins import plugin_places, unit_of
 from replicse.runtime.machine import hardware, numerics
 
 CODE = (
@@ -156,6 +157,14 @@ def of_infonce(spec):
     return "infonce" in terms(spec)
 
 
+def of_schedule(name):
+    return lambda spec: spec.optimisation.decay.schedule == name
+
+
+def of_pooling(name):
+    return lambda spec: name in re.findall(r"'pooling': '([\w-]+)'", str(spec.model_dump()))
+
+
 def nothing(spec):
     return False
 
@@ -180,11 +189,16 @@ class HingeParameters(TwoViews):
         ("../papers/diffcse/edits.py", "", "UNUSED = 1", of_diffcse),
         ("../papers/rankcse/method.py", "clamped: bool = False", "clamped: bool = True", of_rankcse),
         ("objective/terms.py", "", "UNUSED = 1", everything),
-        # Parameters in the registry are part of the job's specification, so only code that computes something
-        # counts.
+        # Parameters in the registry are part of the job's specification. Of the other code of the registry, only the
+        # functions, classes and constants that a run uses count.
         ("registry/terms.py", "", NEW_TERM, nothing),
         ("registry/terms.py", "temperature: Positive = 0.05", "temperature: Positive = 0.1", nothing),
-        ("registry/procedures.py", "return 1.0", "return 2.0", everything),
+        ("registry/procedures.py", "return 1.0", "return 2.0", of_schedule("none")),
+        ("registry/procedures.py", "(steps - step) / steps", "(steps - step) / 2", of_schedule("linear")),
+        ("registry/procedures.py", "math.pi * step", "math.pi", nothing),
+        ("registry/poolings.py", "(0, -1)", "(-1, -1)", of_pooling("first-last-0")),
+        ("registry/encoders.py", "MAX_LENGTH = 512", "MAX_LENGTH = 256", everything),
+        ("registry/runs.py", "any(pooling.head", "all(pooling.head", everything),
         ("registry/suites.py", '"model": Suite(', '"size": Suite(', nothing),
         ("augment/words.py", "", "UNUSED = 1", changed_by(["crop", "deletion", "delete-one-word"])),
         # This module is imported inside a function.
@@ -294,3 +308,39 @@ def test_data_edited_in_place_with_its_date_put_back_is_read_again(tmp_path):
     file.write_text("0.0\ta cat\ta cat\n", encoding="utf-8")
     os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     assert source.contents_digest(tmp_path, [file], cache) != before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "stages"),
+    [
+        ("cli/stages/store.py", "if change else augment", "if False else augment", {"store"}),
+        ("cli/stages/evaluate.py", 'in result["pairs"]', "in {}", {"evaluate"}),
+        ("library/evaluation.py", "root, request.options", "root, {}", {"evaluate"}),
+        ("library/trajectory.py", "head_seed=step", "head_seed=0", {"geometry"}),
+        ("library/encoders.py", "request.max_length", "None", {"evaluate", "geometry"}),
+        ("library/training.py", "device_for(device)", "device_for(None)", {"train"}),
+        ("library/training.py", "models or {}", "{}", set()),
+        ("judge/values/pairs.py", "", "UNUSED = 1", {"evaluate"}),
+        ("registry/suites.py", "AGGREGATIONS = (", 'AGGREGATIONS = ("first", ', {"train", "evaluate"}),
+        ("cli/render.py", "", "UNUSED = 1", set()),
+    ],
+)
+def test_a_change_of_a_stage_or_of_the_library_runs_the_jobs_of_its_stages_again(
+    package, file, old, new, stages
+):
+    study = compile_study(
+        {"scale": "micro", "papers": {"simcse": ["table3", "figure2"]}, "seeds": [0]}, ROOT / "workflow"
+    )
+    codes = {}
+    for job in list_jobs(study).values():
+        if job.stage in ("store", "train", "evaluate", "geometry"):
+            codes[job.stage] = codes.get(job.stage, frozenset()) | job.code
+
+    def digests():
+        source = SourceCode(package[0], cache=package[1], plugins=plugin_places())
+        return {stage: source.digest(*code) for stage, code in codes.items()}
+
+    before = digests()
+    with changed_file(package[0] / file, old, new):
+        after = digests()
+    assert {stage for stage in codes if before[stage] != after[stage]} == stages

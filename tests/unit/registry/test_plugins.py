@@ -243,6 +243,31 @@ def test_a_digest_takes_all_of_a_plugin_but_no_comment():
         seen.add(digest())
 
 
+def test_a_digest_takes_the_modules_next_to_a_plugin_that_it_imports():
+    written("mine.py", f"import helper\nfrom others.sizes import SIZE\n{TERM}")
+    written("helper.py", "SIZE = 3\n")
+    written("others/__init__.py", "")
+    written("others/sizes.py", "SIZE = 3\n")
+    written("unused.py", "SIZE = 3\n")
+
+    def digest():
+        return SourceCode(plugins=plugin_places()).digest("mine")
+
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        use_plugins(["mine.py"])
+        seen = {digest()}
+        written("unused.py", "SIZE = 4\n")
+        assert digest() in seen
+        for name in ("helper.py", "others/sizes.py"):
+            written(name, "SIZE = 4\n")
+            assert digest() not in seen
+            seen.add(digest())
+    finally:
+        sys.path.remove(str(Path.cwd()))
+        use_plugins([])
+
+
 def test_a_digest_has_no_modules_of_other_packages_in_the_same_folder(tmp_path):
     """Digest a package as in a wheel, where torch is in the same folder.
 

@@ -12,6 +12,7 @@ from replicse.judge.report.judgements import Explained, Finding, JudgedClaim
 from replicse.judge.report.recipe_lines import recipe_lines
 from replicse.judge.report.record_story import others_facts, others_lines
 from replicse.judge.report.variant_lines import explained_variants, variant_lines
+from replicse.judge.values.machines import name_count
 from replicse.judge.values.measurements import Measurements
 from replicse.judge.values.record_measurements import RecordMeasurements
 from replicse.judge.verdicts.evidence import power_lines
@@ -387,5 +388,5 @@ def _made(ours: CellResult) -> list[str]:
     """Return the precision and the machines of a cell."""
     lines = [ours.precision]
     if len(ours.machines) > 1:
-        lines.append(f"numbers from {len(ours.machines)} machines:")
+        lines.append(f"numbers from {name_count(ours.machines)}:")
     return list(filter(None, [*lines, *map(str, ours.machines)]))

@@ -4,7 +4,7 @@ Processors round differently, so the numbers of a job depend on the machine.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from replicse.checked import Checked
@@ -13,6 +13,8 @@ from replicse.registry.digests import digest
 FAMILIES = ("amx", "avx512", "avx2", "sve", "asimd")
 # Skipped settings: thread counts are recorded separately, pinning and verbosity do not change results.
 SILENT = ("THREADS", "VERBOSE", "OMP_")
+# Packages whose version can change numbers, in addition to torch.
+PACKAGES = ("numpy", "scipy", "scikit-learn", "tokenizers", "transformers", "sentence-transformers")
 
 
 class Machine(Checked):
@@ -28,6 +30,7 @@ class Machine(Checked):
         torch: the version of torch.
         kernel: the libraries that compute products, the settings that change their results, and the parts of split
             batches.
+        packages: the versions of other packages that compute numbers.
     """
 
     processor: str = ""
@@ -36,11 +39,14 @@ class Machine(Checked):
     threads: str = ""
     torch: str = ""
     kernel: str = ""
+    packages: str = ""
 
     def __str__(self) -> str:
         """Return the known properties as a string."""
         named = f"{self.processor} ({self.flags})" if self.flags else self.processor
-        return ", ".join(filter(None, [named, self.device, self.threads, self.torch, self.kernel]))
+        return ", ".join(
+            filter(None, [named, self.device, self.threads, self.torch, self.kernel, self.packages])
+        )
 
     def fits(self, other: "Machine") -> bool:
         """Return whether all properties known for both machines are equal."""
@@ -57,8 +63,10 @@ def machine_of(record: Mapping[str, Any]) -> Machine:
     version = _part(_part(record, "numerics"), "torch_build").get("__version__")
     torch = f"torch {version}" if version else ""
     kernel = _describe_kernel(record)
+    versions = _part(record, "versions")
+    packages = ", ".join(f"{name} {versions[name]}" for name in PACKAGES if name in versions)
     if record.get("accelerator"):
-        return Machine(device=str(record["accelerator"]), torch=torch, kernel=kernel)
+        return Machine(device=str(record["accelerator"]), torch=torch, kernel=kernel, packages=packages)
     threads = ""
     if record.get("threads"):
         count = record["threads"]
@@ -70,6 +78,7 @@ def machine_of(record: Mapping[str, Any]) -> Machine:
         threads=threads,
         torch=torch,
         kernel=kernel,
+        packages=packages,
     )
 
 
@@ -172,4 +181,17 @@ def describe_mixture(machines: Iterable[Machine]) -> str:
     counts = count_machines(machines)
     if len(counts) < 2:
         return ""
-    return f"computed on {len(counts)} machines: {' | '.join(map(str, counts))}"
+    return f"computed on {name_count(counts)}: {' | '.join(map(str, counts))}"
+
+
+def name_count(machines: Collection[Machine]) -> str:
+    """Return the number of different machines as a string.
+
+    Args:
+        machines: the machines, without duplicates.
+
+    Returns:
+        A string such as "2 machines", or "2 sets of package versions" if the machines are the same otherwise.
+    """
+    apart = {machine.replace(packages="") for machine in machines}
+    return f"{len(machines)} machines" if len(apart) > 1 else f"{len(machines)} sets of package versions"

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from replicse.compile.cell import Cell
+from replicse.compile.copies import check_unchanged, read_unchanged
 from replicse.compile.item_plan import ItemPlan
 from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
-from replicse.compile.specifications import is_as_written
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
@@ -126,7 +126,7 @@ class Measurements:
         if run not in self._training:
             file = self.paths.run(run, PROVENANCE)
             remedy = "delete the folders of the run and of its encoders, and run the study again"
-            record = self._load(file, lambda: checked_record(read_json(file), file, remedy))
+            record = self._load(file, lambda: checked_record(read_unchanged(file), file, remedy))
             self._training[run] = record or {}
         return self._training[run]
 
@@ -151,7 +151,7 @@ class Measurements:
 
         The pairs are not checked if the file is unchanged, because the job already checked them.
         """
-        if not is_as_written(Path(file)):
+        if not check_unchanged(file):
             return read_evaluation(file, place, self._set_tables, metric_paths, partly)
         evaluation: Record = read_json(file)
         check_evaluation(evaluation, file, place, metric_paths, partly)

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from replicse.files import read_json
+from replicse.compile.copies import read_unchanged
 from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.artefacts import PROVENANCE
 
@@ -89,7 +89,7 @@ def record_in(file: Path) -> Mapping[str, Any]:
 
     Returns an empty dict if the file does not exist or contains something else.
     """
-    return _as_dict(read_json(file)) if file.is_file() else {}
+    return _as_dict(read_unchanged(file)) if file.is_file() else {}
 
 
 def _as_dict(document: Any) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from replicse.checked import Checked, UserMessage
-from replicse.files import read_json
+from replicse.compile.copies import read_unchanged
 from replicse.judge.values.machines import Machine, describe_mixture
 from replicse.printable import standing
 from replicse.registry.levels import FEWEST_SEEDS
@@ -248,9 +248,9 @@ class ItemResult(Checked):
             file: the file.
 
         Raises:
-            BadInput: if the file contains a mistake.
+            BadInput: if the file contains a mistake, or was changed since the job wrote it.
         """
-        return cls.of(read_json(file), str(file))
+        return cls.of(read_unchanged(file), str(file))
 
     @model_validator(mode="before")
     @classmethod

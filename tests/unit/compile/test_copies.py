@@ -1,0 +1,91 @@
+"""Outputs that were changed since their job wrote them are not used."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from made_up import write_scores
+from planned import shipped_plan
+
+from replicse.cli import main
+from replicse.compile.copies import write_copy
+from replicse.compile.item_plan import plan_item
+from replicse.compile.specifications import Specifications
+from replicse.errors import BadInput
+from replicse.files import write_json
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.table import ItemResult
+from replicse.judge.verdicts.tabulate import item_result
+
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+ITEM = "simcse/table3"
+
+
+@pytest.fixture
+def study():
+    return shipped_plan(papers={"simcse": ["table3"]})
+
+
+def finish(study, stage):
+    """Write the copies of the jobs of a stage whose outputs exist."""
+    specifications = Specifications(study)
+    for job in specifications.jobs.values():
+        if job.stage == stage and job.out.exists():
+            write_copy(job.copy, json.loads(specifications.text(job)))
+
+
+def each_damaged_digit(file):
+    """Change each digit of the numbers in a JSON file, one at a time."""
+    text = file.read_text()
+    numbers = STRING.sub(lambda match: " " * len(match[0]), text)
+    for place in (match.start() for match in re.finditer(r"\d", numbers)):
+        digit = str((int(text[place]) + 1) % 10)
+        file.write_text(text[:place] + digit + text[place + 1 :])
+        yield place
+    file.write_text(text)
+
+
+def test_no_damaged_digit_of_an_evaluation_is_accepted(study):
+    write_scores(study, [ITEM], lambda cell, place: 71.0625 + place)
+    finish(study, "evaluate")
+    count = 0
+    for name in study.evaluation_files(study.items[ITEM]):
+        assert Measurements(study).evaluation(name)
+        for _ in each_damaged_digit(Path(name)):
+            count += 1
+            with pytest.raises(BadInput, match=r"changed since its job wrote it; delete it and run"):
+                Measurements(study).evaluation(name)
+        assert Measurements(study).evaluation(name)
+    assert count > 40
+
+
+def test_no_damaged_digit_of_an_item_is_accepted(study):
+    write_scores(study, [ITEM], lambda cell, place: 71.0625 + place)
+    finish(study, "evaluate")
+    result = item_result(plan_item(study, study.items[ITEM]), Measurements(study))
+    file = Path(study.paths.item(ITEM))
+    write_json(file, result.plain())
+    Path(study.paths.table(ITEM)).parent.mkdir(parents=True)
+    Path(study.paths.table(ITEM)).write_text("")
+    finish(study, "tabulate")
+    assert ItemResult.read(file) == result
+    for _ in each_damaged_digit(file):
+        with pytest.raises(BadInput, match="changed since its job wrote it"):
+            ItemResult.read(file)
+
+
+def test_a_job_with_a_damaged_input_does_not_start(study, capsys):
+    specifications = Specifications(study)
+    specifications.write()
+    jobs = specifications.jobs.values()
+    store = next(job for job in jobs if job.stage == "store")
+    tokenizer = next(job for job in jobs if job.stage == "tokenizer" and job.outputs[0] in store.inputs)
+    file = Path(tokenizer.outputs[0])
+    file.parent.mkdir(parents=True)
+    file.write_text("{}")
+    finish(study, "tokenizer")
+    file.write_text("{ }")
+    assert main(["job", str(specifications.place(store))]) == 2
+    assert f"{file}: changed since its job wrote it; delete it and run" in capsys.readouterr().err
+    assert not store.copy.exists()
