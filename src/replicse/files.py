@@ -215,6 +215,9 @@ def read_text(path: Path, remedy: str = "save it as UTF-8, or create it again") 
         MissingData: If the file does not exist.
         BadInput: If it cannot be read or is not UTF-8.
     """
+    # Reading would block forever. A shell's pipe, such as /dev/stdin or <(command), has an end.
+    if path.is_fifo() and not path.is_relative_to("/dev"):
+        raise BadInput(f"{path}: a pipe, not a file; remove it, or use a file")
     try:
         return path.read_bytes().decode("utf-8-sig")  # some editors and spreadsheets write a byte order mark
     except (FileNotFoundError, NotADirectoryError):

@@ -53,6 +53,18 @@ def test_only_a_regular_file_is_replaced(tmp_path):
     assert (tmp_path / "pipe").is_fifo()
 
 
+def test_a_pipe_is_refused_unless_a_shell_made_it(tmp_path):
+    """A pipe should not block forever: `status` once waited for a pipe in the place of an evaluation."""
+    os.mkfifo(tmp_path / "fast.json")
+    with pytest.raises(BadInput, match=r"fast\.json: a pipe, not a file"):
+        read_json(tmp_path / "fast.json")
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"[1]")
+    os.close(write_end)
+    assert read_json(f"/dev/fd/{read_end}") == [1]
+    os.close(read_end)
+
+
 def test_a_file_has_the_permissions_that_the_umask_leaves(tmp_path):
     before = os.umask(0o077)
     try:
