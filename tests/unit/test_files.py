@@ -9,6 +9,7 @@ import pytest
 from replicse import files
 from replicse.errors import BadInput, MissingData
 from replicse.files import link, link_equal, read_json, read_rows, write_json, write_rows
+from replicse.judge.values.result_files import read_results
 
 
 def test_what_is_written_is_read_back(tmp_path):
@@ -28,6 +29,15 @@ def test_what_cannot_be_read_is_named(tmp_path, read):
     (tmp_path / "latin").write_bytes(b'"caf\xe9"')
     with pytest.raises(BadInput, match=r"latin: byte 5 is not UTF-8; save it as UTF-8"):
         read(tmp_path / "latin")
+
+
+def test_json_that_is_nested_too_deeply_is_refused(tmp_path):
+    """JSON with 100,000 brackets once ended each verb with a traceback."""
+    (tmp_path / "a.json").write_text("[" * 100_000 + "]" * 100_000)
+    with pytest.raises(BadInput, match=r"a\.json: cannot parse JSON \(nested too deeply\)"):
+        read_json(tmp_path / "a.json")
+    with pytest.raises(BadInput, match=r"a\.json: not JSON \(nested too deeply\)"):
+        read_results(tmp_path / "a.json")
 
 
 def test_only_equal_files_become_one(tmp_path, monkeypatch):

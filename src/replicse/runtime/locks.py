@@ -6,7 +6,6 @@ too.
 """
 
 import fcntl
-import json
 import os
 import shutil
 import socket
@@ -18,7 +17,7 @@ from typing import IO
 import psutil
 
 from replicse.errors import BadInput
-from replicse.files import write_json
+from replicse.files import parse_json, write_json
 from replicse.runtime.forking import JOB, SERVER
 from replicse.runtime.slurm import end_jobs_left
 
@@ -105,7 +104,7 @@ def free(folder: Path) -> list[str]:
 def _refuse_living_holder(folder: Path) -> None:
     """Raise BadInput if the recorded process runs or is on another machine."""
     try:
-        holder = json.loads((folder / HOLDER).read_bytes())
+        holder = parse_json((folder / HOLDER).read_bytes())
         host, pid, start = holder["host"], int(holder["pid"]), holder["start"]
     except (OSError, ValueError, KeyError, TypeError):
         return
