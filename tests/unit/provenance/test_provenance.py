@@ -294,3 +294,12 @@ def test_data_edited_in_place_with_its_date_put_back_is_read_again(tmp_path):
     file.write_text("0.0\ta cat\ta cat\n", encoding="utf-8")
     os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     assert source.contents_digest(tmp_path, [file], cache) != before
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
+    """A folder in the place of the cache once ended `status` with an error."""
+    file, cache = tmp_path / "set.tsv", tmp_path / "cache.json"
+    file.write_text("one\n")
+    cache.mkdir()
+    assert source.contents_digest(tmp_path, [file], cache) == source.contents_digest(tmp_path, [file], None)
+    assert SourceCode(cache=cache).digest("replicse.errors") == SourceCode().digest("replicse.errors")
