@@ -45,9 +45,11 @@ def hold(folder: Path) -> IO[str]:
 
     Raises:
         BadInput: If another study has locked the folder.
+        OSError: If the lock is a symbolic link.
     """
     (folder / STUDY).parent.mkdir(exist_ok=True)
-    stream = (folder / STUDY).open("w")
+    # The target of a symbolic link would be emptied.
+    stream = os.fdopen(os.open(folder / STUDY, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666), "w")
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

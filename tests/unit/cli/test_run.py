@@ -266,6 +266,16 @@ def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
     hold(tmp_path).close()
 
 
+def test_the_lock_of_a_study_does_not_empty_the_target_of_a_link(tmp_path):
+    """In a folder from somebody else, the lock can be a link to any file of the user."""
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / ".snakemake").mkdir()
+    (tmp_path / ".snakemake/replicse-study.lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="symbolic links"):
+        hold(tmp_path)
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
 def test_an_item_that_is_left_out_is_run_where_it_is_named(calls):
     def told(*words):
         assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", *words]) == 0
