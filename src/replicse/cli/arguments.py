@@ -173,7 +173,9 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
             text = f"{settings[first].removesuffix('}')}, {text.removeprefix('{')}"
         settings[first] = text
     if rows := getattr(arguments, "row", None):
-        settings["rows"] = json.dumps(dict.fromkeys(_items_of_rows(arguments.item), own_rows(rows)))
+        by_item = dict.fromkeys(_items_of_rows(arguments.item), own_rows(rows))
+        # Executors of clusters cannot quote the backslashes of escaped letters.
+        settings["rows"] = json.dumps(by_item, ensure_ascii=False)
     return [study_file(arguments.study)] if arguments.study else files, settings
 
 
