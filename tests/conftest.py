@@ -56,20 +56,16 @@ def of_all_processes(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -
     return base if worker_id == "master" else base.parent
 
 
-@pytest.fixture(scope="session")
-def studies(of_all_processes: Path) -> Path:
-    """Return the folder of compiled studies, shared by all test processes."""
-    folder = of_all_processes / "studies"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
 @pytest.fixture(autouse=True)
 def _own_folder(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, studies: Path
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, of_all_processes: Path
 ) -> None:
-    """Run each test in a separate folder, without the results in the checkout."""
-    monkeypatch.chdir(linked(tmp_path_factory.mktemp("checkout"), studies=studies))
+    """Run each test in a separate folder, without the results in the checkout.
+
+    The tests share a cache, so that they leave the user's cache alone.
+    """
+    monkeypatch.chdir(linked(tmp_path_factory.mktemp("checkout")))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(of_all_processes / "cache"))
 
 
 @pytest.fixture(scope="session")

@@ -7,21 +7,17 @@ import tempfile
 from pathlib import Path
 from types import ModuleType
 
-from replicse.compile.cache import FOLDER
-
 CHECKOUT = Path(__file__).resolve().parents[1]
 # Folders that studies write to. The kept studies in figures and reports belong to the checkout.
 WRITTEN = ("results", "logs", "figures", "reports")
 
 
-def linked(folder: Path, checkout: Path = CHECKOUT, studies: Path | None = None) -> Path:
+def linked(folder: Path, checkout: Path = CHECKOUT) -> Path:
     """Link a folder to all parts of a checkout that tests may read.
 
     Args:
         folder: Existing empty folder.
         checkout: The checkout. Default: this checkout.
-        studies: Cache of compiled studies, shared with other processes. If it is not given, studies are
-            compiled.
 
     Returns:
         The folder.
@@ -32,9 +28,6 @@ def linked(folder: Path, checkout: Path = CHECKOUT, studies: Path | None = None)
     for name in ("figures", "reports"):
         (folder / name).mkdir()
         (folder / name / "studies").symlink_to(checkout / name / "studies")
-    if studies:
-        (folder / FOLDER).parent.mkdir()
-        (folder / FOLDER).symlink_to(studies)
     return folder
 
 

@@ -1,11 +1,32 @@
-"""Run the command line (`python -m replicse`), or let a server run a job."""
+"""The program `replicse`: run the command line, or let a server run a job.
 
-import signal
+Modules are imported in functions, so that Ctrl-C at the start prints no traceback.
+"""
+
 import sys
 from collections.abc import Sequence
 
-from replicse.runtime.forking import ADDRESS, INTERRUPTED, delegate
-from replicse.runtime.interrupts import interrupt_once
+
+def main() -> int:
+    """Run the command of this process; Ctrl-C ends it with a sentence.
+
+    Returns:
+        The exit code.
+    """
+    words = sys.argv[1:]
+    try:
+        import signal
+
+        from replicse.runtime.interrupts import interrupt_once
+
+        # A scheduler ends a job by SIGTERM, and so does the end of a study.
+        interrupt_once(*[signal.SIGTERM] * (words[:1] == ["job"]))
+        return run(words)
+    except KeyboardInterrupt:  # during imports, or while a server runs the job
+        from replicse.runtime.forking import INTERRUPTED
+
+        print(f"replicse {' '.join(words[:2])}: {INTERRUPTED}", file=sys.stderr)
+        return 130
 
 
 def run(words: Sequence[str]) -> int:
@@ -18,22 +39,16 @@ def run(words: Sequence[str]) -> int:
         The exit code.
     """
     # A process that joins another process of a run is not a job of the study.
-    is_job = words[:1] == ["job"] and not words[-1].startswith("--join=")
-    code = delegate(ADDRESS, words) if is_job else None
-    if code is not None:
-        return code
+    if words[:1] == ["job"] and not words[-1].startswith("--join="):
+        from replicse.runtime.forking import ADDRESS, delegate
+
+        code = delegate(ADDRESS, words)
+        if code is not None:
+            return code
     from replicse.cli import main
 
     return main()
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    # A scheduler ends a job by SIGTERM, and so does the end of a study.
-    interrupt_once(*[signal.SIGTERM] * (words[:1] == ["job"]))
-    try:
-        code = run(words)
-    except KeyboardInterrupt:  # during imports, or while a server runs the job
-        print(f"replicse {' '.join(words[:2])}: {INTERRUPTED}", file=sys.stderr)
-        code = 130
-    sys.exit(code)
+    sys.exit(main())

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import reprlib
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,10 @@ from replicse import files
 from replicse.errors import UNLISTED, BadInput, nearest
 from replicse.printable import some
 
+# The built-in `repr` fails for lists that are nested too deeply.
+EXCERPT = reprlib.Repr()
+EXCERPT.maxlevel = EXCERPT.maxlist = EXCERPT.maxtuple = EXCERPT.maxdict = EXCERPT.maxset = 80
+EXCERPT.maxstring = EXCERPT.maxlong = EXCERPT.maxother = 80
 SCIENTIFIC, LIST = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+"), "a list, as [a, b]"
 
 
@@ -210,7 +215,7 @@ def excerpt(value: object) -> str:
     """Format a value for an error message: short, on one line."""
     if isinstance(value, Mapping):
         return f"a mapping with the keys {', '.join(map(str, value))}"[:80] if value else "an empty mapping"
-    text = f'"{value}"' if isinstance(value, str) else repr(value)
+    text = f'"{value}"' if isinstance(value, str) else EXCERPT.repr(value)
     text = " ".join(text.split())
     return text if len(text) <= 80 else f"{text[:77]}..."
 

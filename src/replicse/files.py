@@ -144,7 +144,26 @@ def read_json(path: Path | str) -> Any:
         BadInput: If it is not JSON.
     """
     with refusing(f"{path}: cannot parse JSON", "fix it, or create it again", ValueError):
-        return json.loads(read_text(Path(path)))
+        return parse_json(read_text(Path(path)))
+
+
+def parse_json(text: str | bytes, **options: Any) -> Any:
+    """Parse JSON.
+
+    Args:
+        text: The JSON.
+        **options: Further arguments of `json.loads`.
+
+    Returns:
+        The data: a dict, list, string, number, bool or None.
+
+    Raises:
+        ValueError: If it is not JSON, or is nested so deeply that Python cannot parse it.
+    """
+    try:
+        return json.loads(text, **options)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def write_rows(path: Path | str, fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> int:
@@ -215,6 +234,9 @@ def read_text(path: Path, remedy: str = "save it as UTF-8, or create it again") 
         MissingData: If the file does not exist.
         BadInput: If it cannot be read or is not UTF-8.
     """
+    # Reading would block forever. A shell's pipe, such as /dev/stdin or <(command), has an end.
+    if path.is_fifo() and not path.is_relative_to("/dev"):
+        raise BadInput(f"{path}: a pipe, not a file; remove it, or use a file")
     try:
         return path.read_bytes().decode("utf-8-sig")  # some editors and spreadsheets write a byte order mark
     except (FileNotFoundError, NotADirectoryError):

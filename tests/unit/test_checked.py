@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from replicse.checked import Checked, Id, checked_entries, read_yaml
+from replicse.checked import Checked, Id, Text, checked_entries, read_yaml
 from replicse.errors import BadInput
 
 
@@ -67,6 +67,19 @@ def test_what_a_list_looks_like_is_said():
 
     with pytest.raises(BadInput, match=r'seeds is "0-4"; expected a list, as \[a, b\]'):
         Listed.of({"seeds": "0-4"}, "config.yaml")
+
+
+def test_a_value_that_is_nested_deeply_is_shortened():
+    """The message of a deep list was once a traceback, because `repr` is recursive."""
+    seeds = []
+    for _ in range(100_000):
+        seeds = [seeds]
+
+    class Listed(Checked):
+        seeds: Text
+
+    with pytest.raises(BadInput, match=r"seeds is \[{20,}\.\.\.; expected text"):
+        Listed.of({"seeds": seeds}, "config.yaml")
 
 
 def test_a_mapping_that_is_expected_is_said_with_its_keys():

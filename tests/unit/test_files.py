@@ -9,6 +9,7 @@ import pytest
 from replicse import files
 from replicse.errors import BadInput, MissingData
 from replicse.files import link, link_equal, read_json, read_rows, write_json, write_rows
+from replicse.judge.values.result_files import read_results
 
 
 def test_what_is_written_is_read_back(tmp_path):
@@ -28,6 +29,15 @@ def test_what_cannot_be_read_is_named(tmp_path, read):
     (tmp_path / "latin").write_bytes(b'"caf\xe9"')
     with pytest.raises(BadInput, match=r"latin: byte 5 is not UTF-8; save it as UTF-8"):
         read(tmp_path / "latin")
+
+
+def test_json_that_is_nested_too_deeply_is_refused(tmp_path):
+    """JSON with 100,000 brackets once ended each verb with a traceback."""
+    (tmp_path / "a.json").write_text("[" * 100_000 + "]" * 100_000)
+    with pytest.raises(BadInput, match=r"a\.json: cannot parse JSON \(nested too deeply\)"):
+        read_json(tmp_path / "a.json")
+    with pytest.raises(BadInput, match=r"a\.json: not JSON \(nested too deeply\)"):
+        read_results(tmp_path / "a.json")
 
 
 def test_only_equal_files_become_one(tmp_path, monkeypatch):
@@ -51,6 +61,18 @@ def test_only_a_regular_file_is_replaced(tmp_path):
         with pytest.raises(BadInput, match=r" is a folder, pipe or device; specify a regular file"):
             write_json(place, {})
     assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_pipe_is_refused_unless_a_shell_made_it(tmp_path):
+    """A pipe should not block forever: `status` once waited for a pipe in the place of an evaluation."""
+    os.mkfifo(tmp_path / "fast.json")
+    with pytest.raises(BadInput, match=r"fast\.json: a pipe, not a file"):
+        read_json(tmp_path / "fast.json")
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"[1]")
+    os.close(write_end)
+    assert read_json(f"/dev/fd/{read_end}") == [1]
+    os.close(read_end)
 
 
 def test_a_file_has_the_permissions_that_the_umask_leaves(tmp_path):

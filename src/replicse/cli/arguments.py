@@ -17,6 +17,7 @@ from replicse.spec.config import (
     SHIPPED,
     by_paper,
     read_config,
+    refuse_foreign_plugins,
 )
 from replicse.workspace import workflow_folder
 
@@ -72,10 +73,16 @@ def study_file(name: str) -> Path:
 
     Args:
         name: the config file, the folder that contains the file, or the name of a committed study.
+
+    Raises:
+        BadInput: if the study was run with plug-ins that are not in config.yaml of this folder.
     """
     file = Path(name)
-    named = bool(file.suffix) and not file.is_dir()
-    return file if named else study_folder(name) / CONFIG
+    if not file.suffix or file.is_dir():
+        file = study_folder(name) / CONFIG
+    if file.name == CONFIG and file.is_file():
+        refuse_foreign_plugins(file)
+    return file
 
 
 def check_here(record: Path, paths: Paths) -> None:
@@ -176,7 +183,9 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
             text = f"{settings[first].removesuffix('}')}, {text.removeprefix('{')}"
         settings[first] = text
     if rows := getattr(arguments, "row", None):
-        settings["rows"] = json.dumps(dict.fromkeys(_items_of_rows(arguments.item), own_rows(rows)))
+        by_item = dict.fromkeys(_items_of_rows(arguments.item), own_rows(rows))
+        # Executors of clusters cannot quote the backslashes of escaped letters.
+        settings["rows"] = json.dumps(by_item, ensure_ascii=False)
     return [study_file(arguments.study)] if arguments.study else files, settings
 
 

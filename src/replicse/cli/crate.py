@@ -13,6 +13,7 @@ from replicse.cli.crate_evidence import EVIDENCE, Evidence
 from replicse.cli.init import SKELETONS
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
+from replicse.errors import BadInput
 from replicse.files import atomic_write, read_json, sha256_of, write_json
 from replicse.registry.registry import current
 from replicse.spec.config import SHIPPED
@@ -26,12 +27,15 @@ def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]
 
     The crate contains results, figures, plug-ins, and papers, scales and pins of the workspace. Papers and scales of
     the package are in the separate folder `workflow`, because the package's scales adjust only the package's recipes.
-    Datasets are not included; the record of the study contains digests of them.
+    Datasets are not included; the record of the study contains digests of them. Hidden files are skipped.
 
     Args:
         name: the name of the study.
         paths: the paths of the committed study.
         plan: the study.
+
+    Raises:
+        BadInput: if a file of the study or the workspace is a symbolic link, which can lead to a private file.
     """
     homes = {
         f"reports/studies/{name}": Path(paths.results),
@@ -45,11 +49,16 @@ def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]
             homes[f"papers/{key}"] = paper.folder
     homes |= {"scales": Path("scales"), "hub.lock.yaml": Path("hub.lock.yaml"), "workflow": plan.workflow}
     for place, home in homes.items():
-        if home.is_file():
-            yield home, place
-        for file in sorted(filter(Path.is_file, home.rglob("*"))):
-            if "__pycache__" not in file.parts:
-                yield file, f"{place}/{file.relative_to(home).as_posix()}"
+        files = [home] if home.is_file() else sorted(filter(Path.is_file, home.rglob("*")))
+        for file in files:
+            inside = file.relative_to(home)
+            if any(part.startswith((".", "__pycache__")) for part in inside.parts):
+                continue
+            if file.is_symlink() and home != plan.workflow:
+                raise BadInput(
+                    f"{file}: a link; replace it with the file, or remove it, and write the crate again"
+                )
+            yield file, Path(place, inside).as_posix()
 
 
 def write_crate(name: str, paths: Paths, plan: Study, out: Path, evidence: Evidence | None = None) -> int:

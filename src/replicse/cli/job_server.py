@@ -80,6 +80,9 @@ def start(threads: int) -> None:
         except OSError as error:
             log.warning("%s: %s; jobs run as processes of their own", ADDRESS, error.strerror)
             return
+        # A connection can run code, so other users must not connect, whatever the umask. Nobody can connect before
+        # `listen`.
+        Path(ADDRESS).chmod(0o600)
         listener.listen(128)
         subprocess.Popen(
             [sys.executable, "-m", __name__, str(listener.fileno()), str(os.getpid()), ADDRESS],

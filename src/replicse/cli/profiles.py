@@ -2,12 +2,14 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 from replicse.checked import read_yaml
 from replicse.errors import BadInput, nearest
+from replicse.spec.config import SHIPPED
 
 # Options of sbatch that the executor sets from resources.
 SLURM_RESOURCES = {
@@ -117,6 +119,53 @@ def refuse_unquotable_folder(executor: str) -> None:
         raise BadInput(
             f"{folder}: the executor {executor} cannot quote {names}; use a folder without {names} in the path"
         )
+
+
+def executor_of(profile: str | None, further: Sequence[str]) -> str:
+    """Return the name of the executor of a profile or of an option of Snakemake.
+
+    Args:
+        profile: the Snakemake profile, or None.
+        further: options of Snakemake.
+
+    Returns:
+        The name; "local" by default, and the profile if its file is in one of Snakemake's folders.
+    """
+    for word, following in pairwise([*further, ""]):
+        if word in ("--executor", "-e"):
+            return following
+        if word.startswith("--executor="):
+            return word.partition("=")[2]
+    file = Path(profile or "", "config.yaml")
+    if profile and not file.is_file():
+        return profile
+    return str((read_yaml(file) or {}).get("executor", "local")) if profile else "local"
+
+
+def setting_words(settings: Mapping[str, str], profile: str | None, further: Sequence[str]) -> list[str]:
+    """Return settings as words of Snakemake's --config.
+
+    Args:
+        settings: a dict from keys to values as YAML.
+        profile: the Snakemake profile, or None.
+        further: options of Snakemake.
+
+    Returns:
+        A list of strings such as "seeds=[0,1]".
+
+    Raises:
+        BadInput: if Snakemake cannot quote a value in the scripts of the executor. It quotes as Python does, but a
+            shell reads the script, so that a value with an apostrophe could run commands.
+    """
+    executor = executor_of(profile, further)
+    words = [f"{key}={value}" for key, value in settings.items()]
+    for word in words:
+        if executor != "local" and repr(word) != f"'{word}'":
+            raise BadInput(
+                f"--config {word.partition('=')[0]}: Snakemake cannot quote an apostrophe, a backslash or a line break"
+                f" for the executor {executor}; write the value in {SHIPPED}"
+            )
+    return words
 
 
 def refuse_absent_gpus(profile: str | None, further: Sequence[str]) -> None:

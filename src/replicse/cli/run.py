@@ -18,7 +18,7 @@ from psutil import NoSuchProcess, Process
 
 from replicse.cli.answers import wrapped
 from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers, own_rows
-from replicse.cli.profiles import profile_named, refuse_absent_gpus
+from replicse.cli.profiles import profile_named, refuse_absent_gpus, setting_words
 from replicse.compile.cache import load_or_compile
 from replicse.compile.compiler import compile_study
 from replicse.compile.needs import absent, absent_root, unpinned_text
@@ -392,7 +392,7 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
     if papers:
         settings = {**settings, "papers": json.dumps(papers)}
     if settings:
-        words += ["--config", *(f"{key}={value}" for key, value in settings.items())]
+        words += ["--config", *setting_words(settings, arguments.profile, arguments.further)]
     # With --quiet, a dry run prints only job counts; if items are named, it prints the commands too.
     if arguments.dry_run:
         quiet = ["--printshellcmds"] if arguments.item else ["--quiet", "rules", "progress"]

@@ -1,13 +1,14 @@
 """The cache of compiled studies.
 
-A study is compiled again if an input has changed.
+A study is compiled again if an input has changed. The cache is in the user's cache folder and not in the workspace,
+because Python's pickle format can contain code: verbs must not run code that is in a folder from somebody else.
 """
 
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -21,6 +22,7 @@ from replicse.compile.study import Study
 from replicse.provenance.source import package_sha256
 from replicse.registry.plugins import plugin_places
 from replicse.registry.registry import current
+from replicse.runtime.limits import cache_home
 from replicse.spec.config import SHIPPED, Config, checked_config, use_all_plugins
 from replicse.spec.papers import Paper
 from replicse.workspace import looked_up
@@ -28,8 +30,7 @@ from replicse.workspace import looked_up
 # The files of papers and scales.
 READ = ("papers/*/**/*", "record/*", "scales/*.yaml", "hub.lock.yaml", "datasets.yaml")
 SUFFIXES = (".yaml", ".yml", ".csv", ".md", ".py")
-FOLDER, MOST_STUDIES = Path(".snakemake", "replicse-studies"), 32
-STUDY = "study.pickle"
+STUDY, MOST_STUDIES = "study.pickle", 32
 
 
 def load_or_compile(
@@ -43,7 +44,7 @@ def load_or_compile(
 ) -> Study:
     """Load a compiled study from the cache, or compile it.
 
-    The cached study is used if the inputs are unchanged. The cache is in the folder `.snakemake` of a workspace.
+    The cached study is used if the inputs are unchanged.
 
     Args:
         values: the config, or a dict with the keys of a config.
@@ -62,20 +63,36 @@ def load_or_compile(
     config = values if isinstance(values, Config) else checked_config(values, file)
     use_all_plugins(config.plugins, workflow)
     key = _hash_inputs(config, workflow, as_far_as_possible)
-    whole, of_item = FOLDER / key, FOLDER / f"{key}-{only.replace('/', '-')}"
-    for folder in (of_item, whole) if only else (whole,):
+    folders = _folders(key, only)
+    for folder in folders:
         study = load_pickle(folder / STUDY)
         if isinstance(study, Study) and (not only or only in study.items):
             return _cached(study, folder, config)
     from replicse.compile.compiler import compile_study
 
     study = compile_study(config, workflow, file, only, papers=papers, as_far_as_possible=as_far_as_possible)
-    if not SHIPPED.is_file():
+    if not SHIPPED.is_file() or not folders:
         return study
-    folder = of_item if only else whole
-    write_pickle(folder / STUDY, study)
-    _remove_old(folder)
-    return _cached(study, folder, config)
+    write_pickle(folders[0] / STUDY, study)
+    _remove_old(folders[0])
+    return _cached(study, folders[0], config)
+
+
+def cache_folder() -> Path | None:
+    """Return the folder of the cache; None if the user has no home folder."""
+    home = cache_home(os.environ)
+    return home / "replicse" / "studies" if home and home.is_absolute() else None
+
+
+def _folders(key: str, only: str) -> Sequence[Path]:
+    """Return the folders that can contain a study, the folder to write first."""
+    home = cache_folder()
+    if home is None:
+        return ()
+    with suppress(OSError):
+        home.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    of_item = [home / f"{key}-{only.replace('/', '-')}"] if only else []
+    return (*of_item, home / key)
 
 
 def _cached(study: Study, folder: Path, config: Config) -> Study:
@@ -87,7 +104,7 @@ def _cached(study: Study, folder: Path, config: Config) -> Study:
 def _remove_old(newest: Path) -> None:
     """Remove the oldest studies of the cache."""
     with suppress(OSError):
-        studies = sorted(FOLDER.iterdir(), key=os.path.getmtime)
+        studies = sorted(newest.parent.iterdir(), key=os.path.getmtime)
         for old in studies[:-MOST_STUDIES]:
             if old != newest:
                 shutil.rmtree(old, ignore_errors=True)

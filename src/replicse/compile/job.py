@@ -24,6 +24,7 @@ from replicse.registry.encoders import CHECKPOINTS
 JUDGED = ("claims", "adjudication", "audit")
 DRAWINGS = ("svg", "png", "pdf")
 TAIL, LONGEST = 4, 400
+TRACEBACK = "Traceback (most recent call last):"
 # Stages whose jobs write a separate folder without other files.
 FOLDERS = ("backbone", "store", "train")
 # The copy of the specification in such a folder, and the suffix of the copy next to another output.
@@ -102,14 +103,18 @@ class Job:
         return self.stage == "train" and (self.out / DISCARDED).exists() and self.copy.exists()
 
     @cached_property
-    def tail(self) -> tuple[str, ...]:
-        """Return the last lines of the log; empty if it does not exist."""
+    def _lines(self) -> list[str]:
+        """Return the lines of the log; empty if it does not exist."""
         try:
             text = Path(self.log).read_text(encoding="utf-8", errors="replace")
         except OSError:
-            return ()
-        lines = [line.strip() for line in text.replace("\r", "\n").splitlines() if line.strip()]
-        return tuple(map(_shorten, lines[-TAIL:]))
+            return []
+        return [line.strip() for line in text.replace("\r", "\n").splitlines() if line.strip()]
+
+    @property
+    def tail(self) -> tuple[str, ...]:
+        """Return the last lines of the log; empty if it does not exist."""
+        return tuple(map(_shorten, self._lines[-TAIL:]))
 
     @property
     def age(self) -> float:
@@ -121,7 +126,8 @@ class Job:
         """Return the remedy for a failure of the job."""
         if self.tail and self.tail[-1].startswith("replicse "):
             return f"follow the last line of the log, {AGAIN}"
-        if self.tail and "error" in self.tail[-1].lower():
+        # The message of an exception can have several lines, so that the last line does not name the error.
+        if self.tail and ("error" in self.tail[-1].lower() or TRACEBACK in self._lines):
             return f"fix the error in the log, {AGAIN}"
         killed = "the log has no error, so the job was probably killed"
         return f"{killed}: raise the memory or time limit, {AGAIN}"

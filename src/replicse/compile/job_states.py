@@ -58,7 +58,7 @@ class JobStates:
             job: the job.
         """
         log = Path(job.log)
-        started = not job.done and log.exists() and log.stat().st_mtime >= self.since
+        started = not job.done and log.is_file() and log.stat().st_mtime >= self.since
         return started and not (job.tail and NO_FAILURE.search(job.tail[-1]))
 
     def running(self, job: Job) -> dict[str, Any] | None:

@@ -1,4 +1,8 @@
-"""Load and write pickle files, which begin with the SHA-256 of the rest."""
+"""Load and write pickle files of the user's own cache.
+
+A file is a SHA-256 followed by the pickled value. The checksum detects damage, not a stranger's file: loading can run
+code.
+"""
 
 import copyreg
 import hashlib
@@ -12,7 +16,7 @@ from typing import Any
 from replicse.errors import BadInput, Failed
 from replicse.files import atomic_write
 
-DIGEST = hashlib.sha256().digest_size
+CHECKSUM = hashlib.sha256().digest_size
 
 
 def read_only(mapping: dict[Any, Any]) -> Mapping[Any, Any]:
@@ -37,11 +41,12 @@ def load_pickle(file: Path) -> Any:
     Returns:
         The value; None if the file does not exist or is broken.
     """
-    # A broken file can raise any exception.
+    # A file of another version of Python or a library can raise any exception.
     with suppress(Exception):
         content = file.read_bytes()
-        if hashlib.sha256(content[DIGEST:]).digest() == content[:DIGEST]:
-            return pickle.loads(content[DIGEST:])
+        checksum, pickled = content[:CHECKSUM], content[CHECKSUM:]
+        if hashlib.sha256(pickled).digest() == checksum:
+            return pickle.loads(pickled)
     return None
 
 
@@ -53,8 +58,8 @@ def write_pickle(file: Path, value: object) -> None:
         value: the value to pickle.
     """
     with suppress(OSError, Failed, BadInput), atomic_write(file) as temporary:
-        content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-        temporary.write_bytes(hashlib.sha256(content).digest() + content)
+        pickled = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        temporary.write_bytes(hashlib.sha256(pickled).digest() + pickled)
 
 
 class Remembered:

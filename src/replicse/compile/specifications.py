@@ -271,7 +271,8 @@ def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]
             if source_has_changed(source, specification):
                 changes[item].add("code")
             if specification["stage"] == "tabulate":
-                evaluations = [folder.parents[1] / name for name in specification["inputs"]]
+                # The folder can have been moved, so only the end of a path is used: encoders, encoder, file.
+                evaluations = [folder.joinpath(*Path(name).parts[-3:]) for name in specification["inputs"]]
                 pending += filter(None, (read_copy(copy_of("evaluate", place)) for place in evaluations))
     return changes
 

@@ -5,7 +5,6 @@ generator of the rows of a corpus below a data root, in file order. It replaces 
 so that a cell is one line.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, compress, islice
 from pathlib import Path
@@ -17,6 +16,7 @@ from replicse.data.delimited import csv_records
 from replicse.data.sts import filled_lines, load_sts, one_spaced, read_lines, read_table, score_of
 from replicse.data.tables import table_rows
 from replicse.errors import BadInput, nearest
+from replicse.files import parse_json
 from replicse.registry import corpora as registry
 from replicse.registry.tables import Table
 
@@ -205,7 +205,7 @@ def _nli_rows(root: Path, files: Sequence[str]) -> Iterator[tuple[str, str, str]
         path = root / file
         for number, line in filled_lines(path):
             try:
-                record = json.loads(line)
+                record = parse_json(line)
                 label = record["gold_label"]
                 premise, hypothesis = one_spaced(record["sentence1"]), one_spaced(record["sentence2"])
             except (ValueError, KeyError, TypeError, AttributeError):

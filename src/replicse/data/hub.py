@@ -19,7 +19,7 @@ from replicse.files import copy_file, sha256_of
 from replicse.registry.corpora import SIMCSE_DATA
 
 TIMEOUT = 10.0  # seconds to wait for the hub's first response
-FAILURES = (OSError, errors.HTTPError, errors.EntryNotFoundError)
+FAILURES = (OSError, errors.HTTPError, errors.EntryNotFoundError, errors.HFValidationError)
 ABBREVIATED = re.compile("[0-9a-f]{7,39}")
 FULL = "use all 40 digits, which replicse fetch --pin looks up"
 CHECKSUM = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")

@@ -11,6 +11,7 @@ from replicse.checked import excerpt
 from replicse.data.delimited import COMMA, TAB, Record, check_headings, delimited_rows
 from replicse.data.sts import filled_lines, one_spaced
 from replicse.errors import BadInput, MissingData, refusing
+from replicse.files import parse_json
 
 AT_ONCE = 10_000  # rows of a Parquet file in memory at a time
 
@@ -62,7 +63,7 @@ def _json_rows(path: Path, headings: Sequence[str], values: Collection[str]) -> 
     header: list[str] = []
     for number, line in filled_lines(path):
         try:
-            row = json.loads(line, object_pairs_hook=_check_keys)
+            row = parse_json(line, object_pairs_hook=_check_keys)
         except ValueError:
             raise BadInput(f"{path}:{number}: {_expected_keys(headings, values)}; fix the line") from None
         if not header and isinstance(row, list) and all(isinstance(each, str) for each in row):

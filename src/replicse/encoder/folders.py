@@ -39,6 +39,13 @@ def encoder_folder(folder_or_hub_id: str | Path) -> Path:
     if Path(name).is_file():
         raise BadInput(f"{name}: expected a folder, not a file; specify the folder of the encoder")
     hub_id = _HUB_ID.fullmatch(name)
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
+
+    try:
+        validate_repo_id(hub_id["repo"] if hub_id else name)
+    except HFValidationError:
+        hub_id = None
     if hub_id is None:
         raise MissingData(f"{name}: neither a folder nor a hub id (name/model or name/model@revision)")
     from replicse.data.hub import cached_encoder

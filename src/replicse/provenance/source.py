@@ -8,11 +8,12 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from replicse.errors import BadInput
+from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of, write_json
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -126,7 +127,7 @@ class SourceCode:
                 f"{name}\0{content}" for package, name, content in self._data_files(place) if package in codes
             ]
         if self.cache and len(self._known) > before:
-            write_json(self.cache, self._known)
+            _write_cache(self.cache, self._known)
         return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
     def _expand(self, name: str) -> list[str]:
@@ -334,7 +335,7 @@ def contents_digest(root: Path, files: Iterable[Path], cache: Path | None) -> st
         name = file.relative_to(root) if file.is_relative_to(root) else file
         digest.update(f"{name.as_posix()}\0{entries[key]}\n".encode())
     if cache and len(entries) > before:
-        write_json(cache, entries)
+        _write_cache(cache, entries)
     return digest.hexdigest()
 
 
@@ -344,6 +345,12 @@ def _read_cache(cache: Path | None) -> dict[str, Any]:
         return dict(read_json(cache)) if cache else {}
     except (BadInput, TypeError, ValueError):
         return {}
+
+
+def _write_cache(cache: Path, entries: Mapping[str, Any]) -> None:
+    """Write a cache; nothing changes if it cannot be written."""
+    with suppress(OSError, BadInput, Failed):
+        write_json(cache, entries)
 
 
 def _files(folder: Path) -> Iterator[Path]:

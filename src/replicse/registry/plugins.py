@@ -262,6 +262,8 @@ def _placed(plugin: Plugin) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps what `__set_name__` raises
+            raise error.__cause__ from None
         place = _line_of(error, plugin)
         if isinstance(error, UserMessage):
             raise BadInput(f"{place}: {error}") from None

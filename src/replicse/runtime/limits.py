@@ -10,18 +10,38 @@ from replicse.errors import BadInput
 OPEN_FILES = 256
 
 
-def check_cache_folder(environment: Mapping[str, str]) -> None:
-    """Create the folder for Snakemake's cache.
+def cache_home(environment: Mapping[str, str]) -> Path | None:
+    """Return the user's folder of caches.
 
     Args:
         environment: The environment, in which XDG_CACHE_HOME can set the folder. Default of the folder:
             `~/.cache`.
 
+    Returns:
+        The folder; None if the user has no home folder.
+    """
+    if home := environment.get("XDG_CACHE_HOME"):
+        return Path(home)
+    try:
+        return Path.home() / ".cache"
+    except RuntimeError:
+        return None
+
+
+def check_cache_folder(environment: Mapping[str, str]) -> None:
+    """Create the folder for Snakemake's cache.
+
+    Args:
+        environment: The environment of `cache_home`.
+
     Raises:
         BadInput: If the folder cannot be created.
     """
-    home = environment.get("XDG_CACHE_HOME")
-    folder = Path(home) if home else Path("~/.cache").expanduser()
+    folder = cache_home(environment)
+    if folder is None:
+        raise BadInput(
+            "the user has no home folder, but Snakemake needs a cache; set HOME or XDG_CACHE_HOME to a writable folder"
+        )
     try:
         (folder / "snakemake").mkdir(parents=True, exist_ok=True)
     except OSError as error:

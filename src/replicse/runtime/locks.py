@@ -6,7 +6,6 @@ too.
 """
 
 import fcntl
-import json
 import os
 import shutil
 import socket
@@ -18,7 +17,7 @@ from typing import IO
 import psutil
 
 from replicse.errors import BadInput
-from replicse.files import write_json
+from replicse.files import parse_json, write_json
 from replicse.runtime.forking import JOB, SERVER
 from replicse.runtime.slurm import end_jobs_left
 
@@ -46,9 +45,11 @@ def hold(folder: Path) -> IO[str]:
 
     Raises:
         BadInput: If another study has locked the folder.
+        OSError: If the lock is a symbolic link.
     """
     (folder / STUDY).parent.mkdir(exist_ok=True)
-    stream = (folder / STUDY).open("w")
+    # The target of a symbolic link would be emptied.
+    stream = os.fdopen(os.open(folder / STUDY, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666), "w")
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -105,7 +106,7 @@ def free(folder: Path) -> list[str]:
 def _refuse_living_holder(folder: Path) -> None:
     """Raise BadInput if the recorded process runs or is on another machine."""
     try:
-        holder = json.loads((folder / HOLDER).read_bytes())
+        holder = parse_json((folder / HOLDER).read_bytes())
         host, pid, start = holder["host"], int(holder["pid"]), holder["start"]
     except (OSError, ValueError, KeyError, TypeError):
         return

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,5 +96,6 @@ def _save(figure: "Figure", records: Records, stem: Path, title: str) -> list[Pa
             figure.savefig(temporary, format=kind, metadata=metadata | {"Title": title})
         written.append(path)
     path = stem.with_name(f"{stem.name}.csv")
-    write_rows(path, list(records[0]), as_csv(records))
+    fields = dict.fromkeys(chain.from_iterable(records))  # only rows of a group have the column `group`
+    write_rows(path, list(fields), as_csv(records))
     return [*written, path]

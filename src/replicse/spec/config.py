@@ -290,7 +290,26 @@ def use_all_plugins(plugins: Iterable[str] = (), workflow: Path | None = None) -
         plugins: the plug-ins of a config. Default: empty.
         workflow: the folder of papers and scales. Default: the workflow of this process.
     """
-    workspace: tuple[str, ...] = ()
-    if SHIPPED.is_file():
-        workspace = _plugins(read_config([SHIPPED]), str(SHIPPED))
-    use_plugins([*installed_plugins(), *workspace, *plugins], workflow)
+    use_plugins([*installed_plugins(), *_own_plugins(), *plugins], workflow)
+
+
+def _own_plugins() -> tuple[str, ...]:
+    """Return the plug-ins of config.yaml in this folder."""
+    return _plugins(read_config([SHIPPED]), str(SHIPPED)) if SHIPPED.is_file() else ()
+
+
+def refuse_foreign_plugins(record: Path) -> None:
+    """Raise BadInput if the record of a study names other plug-ins than config.yaml.
+
+    Results can be from somebody else, and loading a plug-in runs its code.
+
+    Args:
+        record: the file config.json of a results folder.
+    """
+    own = _own_plugins()
+    foreign = [name for name in _plugins(read_json(record), str(record)) if name not in own]
+    if foreign:
+        raise BadInput(
+            f"{record}: plugins are {', '.join(foreign)}, which {SHIPPED} of this folder does not contain; if you trust"
+            " their code, add them there"
+        )

@@ -6,6 +6,7 @@ or by `start_processes`. Only the first process writes files.
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -119,13 +120,23 @@ def start_processes(count: int, words: Sequence[str], port: int = 0) -> Iterator
     if Path("/sys/class/net/lo").exists():
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     sort_devices(os.environ)
-    store = dist.TCPStore("127.0.0.1", 0, count, is_master=True, wait_for_workers=False)
+    # Without this socket, the store would listen on all interfaces.
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    store = dist.TCPStore(
+        "127.0.0.1",
+        port,
+        count,
+        is_master=True,
+        wait_for_workers=False,
+        master_listen_fd=listener.detach(),
+    )
     others: list[subprocess.Popen] = []
     with tempfile.TemporaryDirectory() as folder:
         logs = [Path(folder, str(rank)) for rank in range(1, count)]
         try:
             for rank, log in enumerate(logs, 1):
-                others.append(_start_process(words, rank, count, store.port, log))
+                others.append(_start_process(words, rank, count, port, log))
             with _join_group(0, count, store) as processes:
                 try:
                     yield processes

@@ -72,6 +72,16 @@ def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypa
     own = {"papers/mine/corpora.yaml", "plugins/my_loss.py", "scales/tiny.yaml"}
     assert own | {"workflow/papers/simcse/recipes.yaml", "workflow/scales/micro.yaml"} < files.keys()
     assert files["hub.lock.yaml"] == Path("hub.lock.yaml")
+    for name in ("papers/mine/.env", "papers/mine/.git/config", "scales/.tiny.yaml.swp"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("secret")
+    assert {place: file for file, place in files_of("mine", Paths("tiny", "mine"), plan)} == files
+    for name in ("papers/mine/notes.md", "hub.lock.yaml"):
+        Path(name).unlink(missing_ok=True)
+        Path(name).symlink_to(tmp_path / "papers/mine/.env")
+        with pytest.raises(replicse.BadInput, match=rf"{name}: a link; replace it with the file"):
+            list(files_of("mine", Paths("tiny", "mine"), plan))
+        Path(name).unlink()
 
 
 def test_a_study_is_run_again_in_its_crate(workspace, tmp_path_factory, monkeypatch, capfd):

@@ -266,6 +266,16 @@ def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
     hold(tmp_path).close()
 
 
+def test_the_lock_of_a_study_does_not_empty_the_target_of_a_link(tmp_path):
+    """In a folder from somebody else, the lock can be a link to any file of the user."""
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / ".snakemake").mkdir()
+    (tmp_path / ".snakemake/replicse-study.lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="symbolic links"):
+        hold(tmp_path)
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
 def test_an_item_that_is_left_out_is_run_where_it_is_named(calls):
     def told(*words):
         assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", *words]) == 0
@@ -375,3 +385,30 @@ def test_a_terminal_gets_a_live_line_per_training_that_runs(tmp_path):
     text = told(events, terminal=True)
     assert "first: step 1 of 9, loss 0.5, 70 sentences/s, 40 s left" in text and "second: step 2 of 9" in text
     assert "new:" not in text
+
+
+@pytest.mark.parametrize("value", ["it's", "it's $(touch pwned)", "a\\b", "a\nb"])
+def test_a_setting_that_an_executor_cannot_quote_is_refused(calls, tmp_path, capsys, value):
+    """An apostrophe once let a study wait forever for a broken script, or ran the commands in a label."""
+    (tmp_path / "cluster").mkdir()
+    (tmp_path / "cluster/config.yaml").write_text("executor: cluster-generic\n")
+    row = {"hub": "a/e", "label": value}
+    setting = f"rows={json.dumps({'simcse/table3': {'mine': row}})}"
+    words = ["run", "simcse/table3", "-n", "--config", setting]
+    told = "--config rows: Snakemake cannot quote an apostrophe, a backslash or a line break for the executor"
+    for more in (
+        ["--profile", "cluster"],
+        ["--", "--executor", "slurm"],
+        ["--", "--executor=slurm"],
+        ["--", "-e", "slurm"],
+    ):
+        assert main([*words, *more]) == 2 and told in capsys.readouterr().err
+    assert not calls
+    assert main(words) == 0 and len(calls) == 1
+
+
+def test_letters_of_a_row_are_not_escaped_for_an_executor(calls, capsys):
+    """The folder of an umlaut was once another one on a cluster, because of the backslash."""
+    words = ["run", "simcse/table3", "-n", "--row", "mine=gefäß", "--", "--executor", "slurm"]
+    assert main(words) == 0
+    assert any("gefäß" in word for word in calls[0])

@@ -6,7 +6,6 @@ A loaded study equals the compiled study. If an input changes, the study is comp
 import dataclasses
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -18,11 +17,10 @@ from planned import WORKFLOW
 
 from replicse import cli
 from replicse.compile import cache, compiler
-from replicse.compile.cache import FOLDER, load_or_compile
+from replicse.compile.cache import cache_folder, load_or_compile
 from replicse.compile.cost import estimates_of
 from replicse.compile.jobs import list_jobs
-from replicse.compile.pickles import load_pickle
-from replicse.compile.study import Study
+from replicse.compile.pickles import load_pickle, write_pickle
 from replicse.registry.plugins import use_plugins
 
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "rankcse": "all"}, "seeds": [0, 1]}
@@ -31,7 +29,8 @@ PLUGIN = "from replicse.registry.terms import Term\n"
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
-    """Copy the workflow to a workspace that tests can change."""
+    """Copy the workflow to a workspace that tests can change, with a separate cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in ("papers", "scales", "datasets.yaml", "hub.lock.yaml"):
         source = WORKFLOW / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / "workflow" / name)
@@ -120,26 +119,59 @@ def test_a_change_of_an_input_is_compiled_again(workspace, compiled, monkeypatch
 @pytest.mark.parametrize("spoil", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"{}"])
 def test_a_broken_file_of_the_cache_is_ignored(workspace, compiled, spoil):
     jobs = list_jobs(load_or_compile(CONFIG, Path("workflow")))
-    for file in FOLDER.rglob("*.pickle"):
+    files = list(cache_folder().rglob("*.pickle"))
+    for file in files:
         file.write_bytes(spoil(file.read_bytes()))
     again = list_jobs(load_or_compile(CONFIG, Path("workflow")))
-    assert len(compiled) == 2 and again.keys() == jobs.keys()
+    assert len(files) == 2 and len(compiled) == 2 and again.keys() == jobs.keys()
 
 
-def test_a_cache_with_one_damaged_byte_is_compiled_again(workspace, compiled):
-    load_or_compile(CONFIG, Path("workflow"))
-    (file,) = FOLDER.rglob("study.pickle")
-    content = file.read_bytes()
-    randomly = random.Random(0)
-    for _ in range(200):
-        place = randomly.randrange(len(content))
-        cut = content[:place]
-        if randomly.random() < 0.75:
-            cut += bytes([content[place] ^ randomly.randrange(1, 256)]) + content[place + 1 :]
-        file.write_bytes(cut)
-        assert load_pickle(file) is None, place
-    list_jobs(load_or_compile(CONFIG, Path("workflow")))
-    assert len(compiled) == 2 and isinstance(load_pickle(file), Study)
+def test_a_changed_byte_of_a_file_of_the_cache_is_noticed(tmp_path):
+    """Some changes once gave another study, or a traceback much later."""
+    value = {f"run-{number}": [number / 7, "text"] for number in range(100)}
+    write_pickle(tmp_path / "a.pickle", value)
+    content = (tmp_path / "a.pickle").read_bytes()
+    assert load_pickle(tmp_path / "a.pickle") == value
+    for place in range(0, len(content), len(content) // 200):
+        damaged = bytearray(content)
+        damaged[place] ^= 1
+        (tmp_path / "a.pickle").write_bytes(damaged)
+        assert load_pickle(tmp_path / "a.pickle") is None, place
+
+
+class Code:
+    """A value that creates a file when it is loaded from a pickle."""
+
+    def __reduce__(self):
+        return Path.touch, (Path("code-was-run"),)
+
+
+def test_code_in_a_workspace_from_somebody_else_is_not_run(workspace, capsys):
+    """Verbs once loaded pickle files of a workspace, which can run code."""
+    for words in (["plan"], ["show", "simcse/table3"], ["status"]):
+        assert cli.main(words) == 0
+    studies = cache_folder()
+    assert list(studies.rglob("*.pickle"))
+    for home in (Path(".snakemake/replicse-studies"), Path(".cache/replicse/studies")):
+        for file in studies.rglob("*.pickle"):
+            write_pickle(home / file.relative_to(studies), Code())
+    shutil.rmtree(studies)
+    for words in (["plan"], ["show", "simcse/table3"], ["status"]):
+        assert cli.main(words) == 0
+    assert not Path("code-was-run").exists()
+    assert not [
+        file for file in Path().rglob("*.pickle") if file.parts[0] not in (".snakemake", ".cache", "cache")
+    ]
+
+
+@pytest.mark.parametrize("home", ["", "relative"])
+def test_without_a_cache_folder_a_study_is_compiled(workspace, compiled, monkeypatch, home):
+    """A folder relative to the workspace is not the user's own."""
+    monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    monkeypatch.setenv("XDG_CACHE_HOME", home)
+    for _ in range(2):
+        load_or_compile(CONFIG, Path("workflow"))
+    assert len(compiled) == 2 and not list(workspace.rglob("*.pickle"))
 
 
 def test_verbs_say_the_same_of_what_was_read(workspace, compiled, capsys):

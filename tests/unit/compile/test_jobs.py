@@ -4,11 +4,15 @@ Also tests the code and settings that each job depends on.
 """
 
 import json
+import os
+from dataclasses import replace
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pytest
 from planned import shipped_plan
 
+from replicse.compile.job_states import JobStates
 from replicse.compile.jobs import list_jobs
 from replicse.registry.plugins import unit_of
 
@@ -89,3 +93,33 @@ def test_the_report_waits_for_what_it_reads_and_a_figure_is_drawn_again_with_its
     assert {plan.paths.judgements, plan.paths.record, plan.paths.data} <= set(graph["report", ""].inputs)
     drawn = [job for job in graph.values() if job.stage == "figures"]
     assert drawn and {job.texts for job in drawn} == {"figures.yaml"}
+
+
+def test_a_pipe_in_the_place_of_a_log_is_no_log(graph, plan, tmp_path, monkeypatch):
+    """`status` once waited forever for a pipe."""
+    monkeypatch.chdir(tmp_path)
+    log = Path(graph["data", ""].log)
+    log.parent.mkdir(parents=True)
+    os.mkfifo(log)
+    assert JobStates(plan).begun == {}
+
+
+@pytest.mark.parametrize(
+    ("end", "remedy"),
+    [
+        ("replicse job: a.json: the file does not exist; fetch it\n", "follow the last line of the log"),
+        ("Traceback (most recent call last):\n  File a\nValueError: no loss\n", "fix the error in the log"),
+        (
+            "Traceback (most recent call last):\n  File a\nMyStop: two\nlines\nof text\nof a message\n",
+            "fix the error",
+        ),
+        ("step=4\n", "probably killed"),
+        ("", "probably killed"),
+    ],
+)
+def test_the_remedy_follows_from_the_log(graph, tmp_path, end, remedy):
+    """An exception whose message had several lines once read "probably killed"."""
+    log = tmp_path / "train.log"
+    log.write_text(f"09:00:00 INFO step=2\n{end}")
+    job = replace(graph["data", ""], log=str(log))
+    assert remedy in job.remedy

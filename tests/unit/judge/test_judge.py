@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from made_up import write_scores
@@ -125,3 +126,30 @@ def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tmp_path, cap
     (lacking,) = [one for one in found if one.rule == NOT_AUDITED]
     assert "bert-tiny" in lacking.follows
     assert findings_on(found, lacking.cells[0], further)[-1] == lacking
+
+
+def test_texts_of_a_paper_are_no_formulas_of_a_spreadsheet():
+    """The text of a claim once was a formula in claims.csv, which a spreadsheet computes."""
+    formulas = [
+        "=1+1",
+        "@SUM(A1)",
+        "+cmd|' /C calc'!A0",
+        "-2+3+cmd|' /C calc'!A0",
+        "-1+HYPERLINK(A1)",
+        "\t=1",
+    ]
+    texts = [
+        "-3.25",
+        "+.5",
+        "-1.5e-07",
+        "-0.1; 1.03",
+        "+2.28, which is 78.18 minus 75.9",
+        "a = b",
+        "",
+        None,
+        -3.25,
+    ]
+    rows = [SimpleNamespace(line=lambda text=text: {"text": text}) for text in formulas + texts]
+    judgements = SimpleNamespace(claims=rows, adjudication=[], audit=[])
+    _, written = study.judged_tables(judgements, [])["claims"]
+    assert [row["text"] for row in written] == [f"'{formula}" for formula in formulas] + texts

@@ -2,11 +2,14 @@
 
 import math
 import re
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from cases import cases
 
 import replicse
+from replicse.cli import main
 from replicse.compile.specifications import hash_code
 from replicse.errors import BadInput
 from replicse.files import write_json
@@ -53,6 +56,21 @@ def write_item(folder, name, *cells):
     head = {"item": name, "paper": name.split("/")[0], "scale": "micro", "comparable": False, "kind": "table"}
     document = {**head, "title": name, "place": name, "rows": rows, "columns": columns, "cells": cells}
     write_json(folder / "items" / f"{name}.json", document)
+
+
+def test_results_from_somebody_else_run_no_code(results, capsys):
+    """The plug-ins in the record of a results folder were once imported, wherever the folder came from."""
+    Path("given.py").write_text("from pathlib import Path\nPath('code-was-run').touch()\n")
+    corpora = {"own": {"format": "given", "file": "a.txt"}}
+    for more in ({}, {"corpora": corpora}):
+        write_json(results / "config.json", {**CONFIG, "plugins": ["given.py"], **more})
+        for words in (["show", "simcse/table3"], ["plan"], ["status"], ["report"], ["audit", "simcse"]):
+            assert main([*words, "--study", str(results)]) == 2
+            told = "plugins are given.py, which config.yaml of this folder does not contain"
+            assert told in capsys.readouterr().err
+        with pytest.raises(BadInput, match="given") if more else nullcontext():
+            replicse.load(results)
+    assert not Path("code-was-run").exists()
 
 
 @pytest.fixture
@@ -113,7 +131,7 @@ def test_an_item_that_contradicts_itself_is_refused(results, change, sentence):
         replicse.load(results)
 
 
-def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplog):
+def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplog, monkeypatch):
     """If scores are from a run of older code, a warning is logged.
 
     Such results must not be shown as current results.
@@ -134,5 +152,7 @@ def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplo
     other = {**evaluation, "digests": {"code": "other"}}
     write_json(results / "encoders/e1/fast.json.job", {"specification": other, "written": {}})
     replicse.load(results)
+    monkeypatch.chdir(results.parent)
+    replicse.load(results.name)  # a folder without a parent in its path was once a traceback
     said = "simcse/table3: out of date, because the code has changed; replicse run recomputes them"
-    assert [record.getMessage() for record in caplog.records] == [said]
+    assert [record.getMessage() for record in caplog.records] == [said] * 2

@@ -158,6 +158,8 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
         (letters, {"pooling": "mean"}, "not for an open encoder"),
         (3, {}, "encoder is of type int; use a folder, a hub id, an encoder or a function"),
         ("no/such/folder", {}, "neither a folder nor a hub id"),
+        ("gefäß", {}, "gefäß: neither a folder nor a hub id"),
+        ("some--name/model@main", {}, "neither a folder nor a hub id"),
     ],
 )
 def test_an_encoder_that_gives_no_vectors_is_refused(data, encoder, words, message):

@@ -344,3 +344,12 @@ def test_a_change_of_a_stage_or_of_the_library_runs_the_jobs_of_its_stages_again
     with changed_file(package[0] / file, old, new):
         after = digests()
     assert {stage for stage in codes if before[stage] != after[stage]} == stages
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
+    """A folder in the place of the cache once ended `status` with an error."""
+    file, cache = tmp_path / "set.tsv", tmp_path / "cache.json"
+    file.write_text("one\n")
+    cache.mkdir()
+    assert source.contents_digest(tmp_path, [file], cache) == source.contents_digest(tmp_path, [file], None)
+    assert SourceCode(cache=cache).digest("replicse.errors") == SourceCode().digest("replicse.errors")

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 from until import until
 
-from replicse.runtime.forking import delegate
+from replicse.cli import job_server
+from replicse.runtime.forking import ADDRESS, delegate
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "pidfd_open"), reason="servers need Linux's process descriptors"
@@ -212,3 +214,20 @@ def test_a_server_finishes_its_jobs_and_ends_after_its_parent(server, tmp_path):
         job.kill()
         assert process.wait(20) == 0
     assert not Path(address).exists()
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o077])
+def test_only_the_owner_can_connect_to_the_server(tmp_path, monkeypatch, umask):
+    """Other users should not be able to connect, because a job runs code.
+
+    With a permissive umask, a member of the group could run code as the owner.
+    """
+    monkeypatch.chdir(tmp_path)
+    Path(ADDRESS).parent.mkdir()
+    monkeypatch.setattr(job_server.subprocess, "Popen", lambda *_, **__: None)
+    before = os.umask(umask)
+    try:
+        job_server.start(1)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(Path(ADDRESS).stat().st_mode) == 0o600

@@ -6,8 +6,10 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 
 import pytest
+from places import CHECKOUT
 
 from replicse.runtime.forking import ADDRESS
 
@@ -76,3 +78,31 @@ def test_ctrl_c_ends_a_module_that_is_imported_without_a_traceback(tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=120) == ("", "")
     assert process.returncode == -signal.SIGINT
+
+
+# A finder of modules that raises KeyboardInterrupt at the import of a module, as Ctrl-C does.
+INTERRUPTING = """
+import sys
+from importlib import import_module
+
+class Interrupting:
+    @staticmethod
+    def find_spec(name, *_):
+        if name == interrupted:
+            raise KeyboardInterrupt
+
+module, function, interrupted = sys.argv[1:]
+sys.meta_path.insert(0, Interrupting)
+sys.argv[1:] = ["plan"]
+sys.exit(getattr(import_module(module), function)())
+"""
+
+
+@pytest.mark.parametrize("module", ["replicse.cli", "replicse.cli.answers", "replicse.cli.plan"])
+def test_ctrl_c_during_the_imports_of_a_verb_is_a_sentence(module):
+    settings = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+    program = settings["project"]["scripts"]["replicse"].split(":")
+    words = [sys.executable, "-c", INTERRUPTING, *program, module]
+    done = subprocess.run(words, text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "replicse plan: interrupted; start it again\n"

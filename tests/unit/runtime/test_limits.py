@@ -23,6 +23,13 @@ def test_a_cache_that_cannot_be_made_is_named_with_the_variable_to_set(tmp_path)
     assert (tmp_path / "other/cache/snakemake").is_dir()
 
 
+def test_a_user_without_a_home_folder_is_told_which_variable_to_set(monkeypatch):
+    """`env -i` of a user of a container, who has no entry in /etc/passwd, once ended in a traceback."""
+    monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    with pytest.raises(BadInput, match="set HOME or XDG_CACHE_HOME to a writable folder"):
+        check_cache_folder({})
+
+
 @pytest.mark.parametrize(
     ("limits", "to"),
     [

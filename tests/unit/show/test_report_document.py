@@ -142,6 +142,24 @@ def test_the_picture_of_a_smaller_scale_is_of_effects_or_orders_never_of_absolut
     assert not any(f'<svg class="{kind}"' in machine for kind in ("effects", "slopes", "deltas"))
 
 
+def test_texts_of_a_paper_run_no_script(tmp_path):
+    """Raw HTML was once in the Markdown, and `<!--<script>` in a title ended the script of the search."""
+    text = "<!--<script><img src=x onerror=alert(1)>"
+    item = example.item("dropout")
+    rows = [item.rows[0].replace(note=text), *item.rows[1:]]
+    item = item.replace(title=text, rows=tuple(rows), notes=(text,), deviations=f"{text}\n\n{text}")
+    report = example.document(example.STUDY, [item], about=f"# Mine\n{text}")
+    write_report(tmp_path, report, {})
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<!--" not in page and page.count("<script") == page.count("</script>") == 1
+    files = [*tmp_path.rglob("*.md")]
+    assert len(files) > 1
+    for file in files:
+        assert not re.search(
+            r"(?<!\\)<(?!sup|/sup|br|a id|/a|https?:)[A-Za-z/!?]", file.read_text(encoding="utf-8")
+        ), file
+
+
 BARE = {"scale": "mine", "shows": "Only this.", "seeds": [0], "papers": {}, "protocols": []}
 
 

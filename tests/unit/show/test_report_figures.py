@@ -281,3 +281,13 @@ def test_the_density_of_a_collapsed_encoder_is_a_spike():
     (axes,) = figures.density(frame(records)).axes
     low, high = axes.get_xlim()
     assert high - low > 0.2
+
+
+def test_the_data_of_a_figure_have_the_groups_of_later_rows(tmp_path):
+    """A row of `run --row` is in a group; if the first row was in none, the figure was not drawn."""
+    item = item_of("profile")
+    assert not item.rows[0].group
+    own = item.rows[-1].replace(group="Your rows")
+    draw_item(item.replace(rows=(*item.rows[:-1], own)), tmp_path / "a.svg")
+    with (tmp_path / "a.csv").open() as stream:
+        assert {row["group"] for row in csv.DictReader(stream)} == {"", "Your rows"}

@@ -6,7 +6,9 @@ import pytest
 from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
+from replicse.show.formats.markdown import escape_html
 from replicse.show.formats.prose import (
     html_blocks,
     html_inline,
@@ -41,6 +43,16 @@ def test_any_markdown_gives_balanced_latex_and_no_raw_html(text):
     assert latex.count(r"\begin{") == latex.count(r"\end{")
     assert latex_inline(text).count("\n\n") == 0
     assert "<script" not in html_blocks(text + "<script>alert(1)</script>").lower()
+
+
+@given(st.text(max_size=100), st.sampled_from(["", "`", "\\", "\n\n", "<https://example.org>"]))
+def test_any_markdown_without_html_is_parsed_without_html(text, before):
+    for each in (f"{text}{before}<script>{text}", f"{before}<!--{text}-->", f"{text}\n<?{before}?></b>"):
+        tokens = MarkdownIt("commonmark").enable("table").parse(escape_html(each))
+        kinds = [token.type for token in tokens]
+        for token in tokens:
+            kinds += [child.type for child in token.children or ()]
+        assert not {"html_block", "html_inline"} & {*kinds}, each
 
 
 def test_raw_html_and_script_links_stay_text():

@@ -93,6 +93,21 @@ def test_rows_that_share_their_runs_say_with_which():
     assert grid.footnotes == (("a", "Its note. Same runs as one (G) and one (H) at this scale."),)
 
 
+def test_more_rows_with_notes_than_marks_of_two_letters():
+    """A table with 703 notes once ended the report; notes of equal rows grew quadratically."""
+    names = [str(number) for number in range(800)]
+    rows = [
+        RowHead(id=name, label=name, note=f"Note {name}.", merged=tuple(names[:place]))
+        for place, name in enumerate(names)
+    ]
+    grid = grid_of(table(rows))
+    marks = [cell.mark for cell in grid.columns[0].cells]
+    assert marks[24:28] == ["y", "z", "aa", "ab"] and marks[700:704] == ["zy", "zz", "aaa", "aab"]
+    assert len(set(marks)) == len(rows) and tuple(marks) == tuple(mark for mark, _ in grid.footnotes)
+    last = "Note 799. Same runs as 0, 1, 2, 3, 4, 5, 6, 7 and 791 more at this scale."
+    assert grid.footnotes[-1][1] == last
+
+
 def facts_of(item, line):
     return dict(grid_of(item).results[0].cells[line].facts)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import micro
 import parted
+import psutil
 import pytest
 import torch
 from job_files import write_job
@@ -152,13 +153,17 @@ def test_the_verb_starts_processes_of_which_the_first_writes_and_says_how_many_t
 def test_a_process_that_ends_before_its_time_is_one_sentence(tmp_path, monkeypatch):
     """If a process ends too early, a sentence is printed.
 
-    Otherwise the first process would wait for hours.
+    Otherwise the first process would wait for hours. The processes should listen on this machine only.
     """
     job, root = micro.job(tmp_path), micro.dev_root(tmp_path / "data")
+    addresses = set()
     update = Trainer._update
 
     def update_then_end_the_other(self, step, *batch):
         if step == 2:
+            for connection in psutil.Process().net_connections():
+                if connection.status == psutil.CONN_LISTEN:
+                    addresses.add(connection.laddr.ip)
             (other,) = subprocess_of_this()
             os.kill(other, 9)
         return update(self, step, *batch)
@@ -167,6 +172,7 @@ def test_a_process_that_ends_before_its_time_is_one_sentence(tmp_path, monkeypat
     monkeypatch.setattr("replicse.cli.logging.basicConfig", lambda **_: None)
     assert main(words_of(job, root, tmp_path / "run", "--processes", "2")) == 1
     assert not (tmp_path / "run" / "out" / "last").exists()
+    assert addresses == {"127.0.0.1"}
 
 
 def subprocess_of_this() -> list[int]:

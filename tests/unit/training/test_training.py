@@ -462,7 +462,8 @@ def test_a_failure_that_would_come_again_ends_the_retries_of_one_start(tmp_path,
     """
     monkeypatch.chdir(tmp_path)
     HOLDER.parent.mkdir()
-    HOLDER.touch()
+    HOLDER.write_text("a study")
+    note = tmp_path / "state" / "failed.json"
     tries = []
 
     def attempt(error):
@@ -474,9 +475,13 @@ def test_a_failure_that_would_come_again_ends_the_retries_of_one_start(tmp_path,
         with pytest.raises(type(error)) as told:
             attempt(error)
     assert str(told.value) == "collapsed" and len(tries) == 3
-    os.utime(HOLDER, (time.time() + 60,) * 2)  # as if the study had been started again
-    with pytest.raises(BadInput, match="mended differently"):
-        attempt(BadInput("mended differently"))
+    HOLDER.write_text("the study, started again")
+    os.utime(note, (time.time() + 1e6,) * 2)  # the clock was wrong
+    for text in (note.read_text(), "[]", "{"):
+        note.write_text(text)
+        with pytest.raises(BadInput, match="mended differently"):
+            attempt(BadInput("mended differently"))
+        HOLDER.write_text(f"the study, started again after {text}")
 
 
 def test_a_checkpoint_that_is_not_the_one_that_was_written_is_refused(tmp_path, root, capsys):

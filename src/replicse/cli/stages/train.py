@@ -50,12 +50,13 @@ def failing_once(state: Path, rank: int) -> Iterator[None]:
         rank: the rank of this process; only process 0 saves the error.
     """
     note = state / "failed.json"
-    started = HOLDER.stat().st_mtime if HOLDER.is_file() else float("inf")
-    if note.is_file() and note.stat().st_mtime >= started:
+    # Process and start of the study. Dates cannot be compared, because a clock can be wrong.
+    study = HOLDER.read_text(encoding="utf-8") if HOLDER.is_file() else ""
+    before = None
+    with suppress(BadInput):  # there is no error, or the file is broken
         before = read_json(note)
-        if before["bad_input"]:
-            raise BadInput(before["sentence"])
-        raise Failed(before["sentence"])
+    if study and isinstance(before, Mapping) and before.get("study") == study:
+        raise (BadInput if before["bad_input"] else Failed)(before["sentence"])
     try:
         yield
     except MissingData:
@@ -63,7 +64,8 @@ def failing_once(state: Path, rank: int) -> Iterator[None]:
     except (BadInput, Failed) as error:
         if not rank:
             with suppress(Failed, OSError):  # if the disk is full, raise the original error
-                write_json(note, {"sentence": str(error), "bad_input": isinstance(error, BadInput)})
+                facts = {"sentence": str(error), "bad_input": isinstance(error, BadInput), "study": study}
+                write_json(note, facts)
         raise
 
 

@@ -1,6 +1,7 @@
 """Rows of CSV files, for each cell, value or job."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -17,6 +18,8 @@ TIDY = (
     "paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run",
     "group", "machine", "package", "reported", "published_sd",
 )  # fmt: skip
+# The start of a formula. After a sign and a digit, only a reference, a call or a program makes a formula dangerous.
+FORMULA = re.compile(r"[=@\t\r]|[+-](?!\.?\d)|[+-].*(\||!|\w\()", re.DOTALL)
 
 
 def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
@@ -101,6 +104,22 @@ def job_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
                         "run": job.run,
                         **job.settings,
                     }
+
+
+def escape_formulas(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of texts that a spreadsheet does not compute.
+
+    The texts of a paper from somebody else can be formulas, which can run programs. An apostrophe in front marks a
+    text in a spreadsheet. Numbers do not change.
+
+    Args:
+        row: a dict from columns to values.
+    """
+    escaped = dict(row)
+    for name, value in row.items():
+        if isinstance(value, str) and FORMULA.match(value):
+            escaped[name] = f"'{value}"
+    return escaped
 
 
 def _address(result: ItemResult, cell: CellResult) -> dict[str, str]:

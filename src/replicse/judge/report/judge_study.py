@@ -18,7 +18,7 @@ from replicse.judge.adjudication.adjudicate import adjudicate
 from replicse.judge.audit.audit_papers import audit, audit_plan
 from replicse.judge.claims.judge_claims import ClaimNumbers, judge_claims, study_claims
 from replicse.judge.claims.record_claims import RecordNumbers
-from replicse.judge.report.csv_rows import TIDY, tidy_rows
+from replicse.judge.report.csv_rows import TIDY, escape_formulas, tidy_rows
 from replicse.judge.report.judgements import Explained, Finding, JudgedClaim, Judgements
 from replicse.judge.statistics.multiplicity import adjust_verdicts
 from replicse.judge.values.measurements import Measurements
@@ -65,7 +65,7 @@ def judged_tables(judgements: Judgements, results: Sequence[ItemResult]) -> dict
     kinds = {"claims": JudgedClaim, "adjudication": Explained, "audit": Finding}
     tables: dict[str, Table] = {}
     for name, kind in kinds.items():
-        rows = [row.line() for row in getattr(judgements, name)]
+        rows = [escape_formulas(row.line()) for row in getattr(judgements, name)]
         tables[name] = ([field.name for field in fields(kind)], rows)
     return {**tables, "cells": (TIDY, list(tidy_rows(results)))}
 

@@ -2,7 +2,6 @@
 
 import logging
 import zipfile
-from contextlib import suppress
 from pathlib import Path
 
 from replicse.compile.paths import Paths
@@ -12,7 +11,7 @@ from replicse.errors import BadInput, MissingData, check_known, refusing
 from replicse.files import read_json
 from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.artefacts import CONFIG
-from replicse.spec.config import checked_config, use_all_plugins
+from replicse.spec.config import Config, use_all_plugins
 from replicse.workspace import packaged
 
 LOG = logging.getLogger(__name__)
@@ -46,7 +45,9 @@ def results_in(folder: Path) -> list[ItemResult]:
         BadInput: if a file is broken, or if an item has another scale than the record.
     """
     record = record_of(folder)
-    config = checked_config(read_json(record), str(record))
+    # Plug-ins of the record are not loaded, because the folder can be from somebody else.
+    use_all_plugins()
+    config = Config.of(read_json(record), str(record))
     results = []
     for file in sorted(folder.glob("items/*/*.json")):
         if config.holds(f"{file.parent.name}/{file.stem}"):
@@ -60,8 +61,6 @@ def results_in(folder: Path) -> list[ItemResult]:
         raise MissingData(
             f"{folder / 'items'} does not contain an item of {record}; run an item, or the whole study"
         )
-    with suppress(BadInput):  # if a plug-in of the config is missing, the items that use it are out of date
-        use_all_plugins(config.plugins)
     for sentence in describe_outdated(changes_in_folder(folder, [result.item for result in results])):
         LOG.warning("%s", sentence)
     return results

@@ -1,6 +1,5 @@
 """Results files of other tools and of RepliCSE."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, MissingData
-from replicse.files import read_text
+from replicse.files import parse_json, read_text
 from replicse.judge.values.result_logs import evaluator_rows, evaluator_scores, log_scores, trainer_scores
 from replicse.judge.values.result_mteb import is_mteb, read_mteb
 from replicse.judge.values.result_scores import (
@@ -181,7 +180,7 @@ def _read_file(place: Path, model: str = "") -> Content:
     """Load a file of any of the tools."""
     text = read_text(place, "save it as UTF-8")
     try:
-        document = as_dict(json.loads(text))
+        document = as_dict(parse_json(text))
     except ValueError as error:
         if place.suffix == ".json":
             raise BadInput(f"{place}: not JSON ({error})") from None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from replicse.judge.report.report_types import JudgedItem
 from replicse.judge.verdicts.table import QUOTED, CellResult, ColumnHead, ItemResult, RowHead
-from replicse.printable import several
+from replicse.printable import SHOWN, several, some
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cell_facts import cell_address, facts, over_seeds
 from replicse.show.content.cells import Part, Shown, show
@@ -163,7 +163,9 @@ def _row_notes(item: ItemResult) -> dict[str, tuple[str, str]]:
     for row in item.rows:
         parts = [row.note] if row.note else []
         if row.merged:
-            merged = " and ".join(names[other] for other in row.merged)
+            others = [names[other] for other in row.merged]
+            # If there are many equal rows, complete lists would grow quadratically.
+            merged = " and ".join(others) if len(others) <= SHOWN else some(others)
             parts.append(f"Same runs as {merged} at this scale.")
         if parts:
             texts[row.id] = " ".join(parts)
@@ -185,10 +187,9 @@ def _label_column(lines: Iterable[GridLine], notes: Mapping[str, tuple[str, str]
 
 
 def _letter(place: int) -> str:
-    """Return the mark of the n-th footnote: a, b, ... z, aa, ab, ..."""
-    letters = string.ascii_lowercase
-    first = letters[place // 26 - 1] if place >= 26 else ""
-    return first + letters[place % 26]
+    """Return the mark of the n-th footnote: a, b, ... z, aa, ab, ... zz, aaa, ..."""
+    before, letter = divmod(place, 26)
+    return (_letter(before - 1) if before else "") + string.ascii_lowercase[letter]
 
 
 def _body(

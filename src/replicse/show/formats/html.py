@@ -38,7 +38,9 @@ NAME = re.compile(r"([a-z0-9]+/[A-Za-z0-9-]+(?:/[^\s/,;:()]+)*)")
 def document(report: Document) -> str:
     """Render the first page of the report."""
     template = _environment().get_template("report.html.j2")
-    index = json.dumps(search_index(report), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    index = json.dumps(search_index(report), ensure_ascii=False, separators=(",", ":"))
+    # In a script, `</script` and `<!--<script` have a meaning.
+    index = index.replace("<", "\\u003c")
     links = addresses(report)
     for page in report.pages:
         if page.file:

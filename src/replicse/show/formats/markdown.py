@@ -11,11 +11,17 @@ from replicse.show.formats import templates
 
 # An ampersand is special only if it begins an entity.
 SPECIAL = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
+HTML = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]+>)")
 
 
 def escape(text: str) -> str:
     """Escape plain text for Markdown and for cells of Markdown tables."""
     return SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def escape_html(text: str) -> str:
+    """Escape raw HTML in Markdown; links such as <https://example.org> remain."""
+    return HTML.sub("&lt;", text)
 
 
 def grid(table: Grid) -> str:
@@ -36,14 +42,14 @@ def grid(table: Grid) -> str:
     parts = [f"*{escape(table.caption)}*"] if table.caption else []
     parts.append("\n".join(lines))
     for mark, text in table.footnotes:
-        parts.append(f"<sup>{mark}</sup> {text}")
+        parts.append(f"<sup>{mark}</sup> {escape_html(text)}")
     return "\n\n".join(parts)
 
 
 def table(entry: ItemEntry) -> str:
     """Render an item's table with name and notes as a Markdown file."""
     title = f"**{escape(entry.name)}: {escape(entry.item.title)}**"
-    return "\n\n".join([title, grid(entry.grid), *entry.notes]) + "\n"
+    return "\n\n".join([title, grid(entry.grid), *map(escape_html, entry.notes)]) + "\n"
 
 
 def sheet(table: Sheet) -> str:
@@ -56,7 +62,7 @@ def sheet(table: Sheet) -> str:
         lines.append(_line(map(escape, row)))
     text = "\n".join(lines)
     if table.note:
-        text += f"\n\n{table.note}"
+        text += f"\n\n{escape_html(table.note)}"
     return text
 
 
@@ -94,7 +100,7 @@ def document(report: Document, pictures: Mapping[str, str]) -> str:
         pictures: A dict from item ids to paths of SVG figures, or "".
     """
     environment = templates()
-    environment.filters |= {"escaped": escape, "slug": _slug}
+    environment.filters |= {"escaped": escape, "without_html": escape_html, "slug": _slug}
     template = environment.get_template("report.md.j2")
     text = template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
