@@ -62,14 +62,15 @@ def line_in(error: BaseException, folder: Path) -> str:
 
     Args:
         error: An error that was raised.
-        folder: A folder with code, such as a plug-in's.
+        folder: A folder with code, or a file, such as a plug-in's.
 
     Returns:
         A string such as "plugins/hinge.py:12", relative to the working directory if it is inside; "" if no frame is
         in the folder.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    inside = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
+    home = folder.resolve()
+    inside = [frame for frame in frames if Path(frame.filename).resolve().is_relative_to(home)]
     return f"{relative_path(inside[-1].filename)}:{inside[-1].lineno}" if inside else ""
 
 

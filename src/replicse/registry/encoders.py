@@ -219,7 +219,7 @@ class Architecture(Checked):
 
 
 class PostprocessingParameters(Entry):
-    """Base of all post-processings: the dataset for the fit, and the parameters.
+    """Base of post-processings: the dataset for the fit, and parameters.
 
     `fit` is the name of a corpus of a scale, paper or config, or "target", the sentences of each task. In a job
     it is the recipe of the corpus. `implementation` is `module:class`.

@@ -13,7 +13,6 @@ list them.
 import hashlib
 import symtable
 import sys
-import traceback
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from types import CodeType, MappingProxyType, ModuleType
 from typing import Any
 
 from replicse.checked import UserMessage
-from replicse.errors import BadInput, MissingData
+from replicse.errors import BadInput, MissingData, line_in
 from replicse.files import below
 from replicse.registry.encoders import FAMILIES, has_family
 from replicse.registry.registry import Registry, current
@@ -103,7 +102,7 @@ def use_plugins(names: Iterable[str], workflow: Path | None = None) -> None:
     try:
         for plugin in wanted.values():
             registry = _joined(registry, plugin)
-    except BadInput:
+    except BaseException:  # also Ctrl-C
         _forget(wanted, before)
         raise
     Registry.in_use = replace(registry, plugins=MappingProxyType(wanted))
@@ -396,7 +395,4 @@ def _line_of(error: BaseException, plugin: Plugin) -> str:
     """Return file and line of a plug-in's error, or the plug-in's path."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
-    home = plugin.place.resolve()
-    own = [frame for frame in frames if Path(frame.filename).resolve().is_relative_to(home)]
-    return f"{own[-1].filename}:{own[-1].lineno}" if own else str(plugin.place)
+    return line_in(error, plugin.place) or str(plugin.place)

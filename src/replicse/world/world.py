@@ -18,7 +18,7 @@ WITH_HEADER = ("SICK/", "MRPC/", "nli_triples.csv", "qqp.tsv", "minbert/")
 
 
 def write_world(root: Path | str, seed: int = 0, sentences: int = FULL) -> dict[str, dict[str, Any]]:
-    """Write the generated datasets below a folder in the layout of a data root.
+    """Write the generated datasets in the layout of a data root.
 
     Args:
         root: The data root, a folder of datasets.

@@ -94,7 +94,7 @@ def check_pairs(evaluation: Mapping[str, Any], path: str) -> None:
 
 
 def check_set_tables(evaluation: Mapping[str, Any], path: str, tables: Mapping[str, tuple[str, str]]) -> None:
-    """Check that datasets were evaluated on the present version of their tables.
+    """Check that datasets were evaluated on the present tables.
 
     Args:
         evaluation: the content of the file.
