@@ -140,7 +140,7 @@ def finished_study(arguments: Namespace) -> Study:
 
 
 def remove_earlier(kept: Paths) -> None:
-    """Remove config, items, tables and figures of an earlier study."""
+    """Remove config, items, tables and figures of a study of this name."""
     # Without a config the folder is no study, so after a kill no reader combines new numbers with the old config.
     Path(kept.config).unlink(missing_ok=True)
     for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
