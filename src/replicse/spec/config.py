@@ -299,7 +299,7 @@ def _own_plugins() -> tuple[str, ...]:
 
 
 def refuse_foreign_plugins(record: Path) -> None:
-    """Raise BadInput if the record of a study names other plug-ins than config.yaml.
+    """Raise BadInput if a record names plug-ins that config.yaml does not.
 
     Results can be from somebody else, and loading a plug-in runs its code.
 
