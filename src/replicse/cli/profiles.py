@@ -122,7 +122,7 @@ def refuse_unquotable_folder(executor: str) -> None:
 
 
 def executor_of(profile: str | None, further: Sequence[str]) -> str:
-    """Return the executor that a profile or an option of Snakemake names.
+    """Return the executor of a profile or of an option of Snakemake.
 
     Args:
         profile: the Snakemake profile, or None.

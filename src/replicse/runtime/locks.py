@@ -22,7 +22,8 @@ from replicse.runtime.forking import JOB, SERVER
 from replicse.runtime.slurm import end_jobs_left
 
 LOCKS, HOLDER = Path(".snakemake", "locks"), Path(".snakemake", "replicse-holder.json")
-STUDY = Path(".snakemake", "replicse-study.lock")
+# In the results, because the results of two folders can be links to one folder.
+STUDY = Path("results", ".replicse-study.lock")
 WORKERS = ("snakemake", "replicse")
 # States of a process that has ended.
 ENDED = ("Z", "X")
@@ -32,7 +33,7 @@ REMEDY = "wait for it or end it, then start again"
 
 
 def hold(folder: Path) -> IO[str]:
-    """Lock a folder for a study until the returned file is closed.
+    """Lock the results of a folder for a study until the file is closed.
 
     Snakemake's own lock is created seconds after the start, so it does not prevent two studies from starting at
     the same time.
@@ -44,7 +45,7 @@ def hold(folder: Path) -> IO[str]:
         An open file. The lock is released when it is closed.
 
     Raises:
-        BadInput: If another study has locked the folder.
+        BadInput: If another study has locked the results.
         OSError: If the lock is a symbolic link.
     """
     (folder / STUDY).parent.mkdir(exist_ok=True)
@@ -54,7 +55,8 @@ def hold(folder: Path) -> IO[str]:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         stream.close()
-        raise BadInput(f"{folder}: another `replicse run` uses this folder; {REMEDY}") from None
+        place = (folder / STUDY).resolve().parent
+        raise BadInput(f"{place}: another `replicse run` uses these results; {REMEDY}") from None
     return stream
 
 

@@ -64,7 +64,7 @@ Papers = Annotated[
 
 
 class DataChoice(Checked):
-    """The source of the datasets.
+    """The source of data.
 
     Default: the source of the scale, with REPLICSE_DATA as local root.
 
@@ -299,7 +299,7 @@ def _own_plugins() -> tuple[str, ...]:
 
 
 def refuse_foreign_plugins(record: Path) -> None:
-    """Raise BadInput if the record names other plug-ins than config.yaml.
+    """Raise BadInput if a record names plug-ins that config.yaml does not.
 
     Results can be from somebody else, and loading a plug-in runs its code.
 

@@ -260,17 +260,22 @@ def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
 
     Snakemake only takes its lock seconds after the second start.
     """
-    said = r"another `replicse run` uses this folder; wait for it or end it"
-    with hold(tmp_path), pytest.raises(BadInput, match=said):
-        hold(tmp_path)
-    hold(tmp_path).close()
+    said = r"another `replicse run` uses these results; wait for it or end it"
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    with hold(tmp_path / "one"):
+        (tmp_path / "two/results").symlink_to(tmp_path / "one/results")
+        for name in ("one", "two"):  # two folders can share their results
+            with pytest.raises(BadInput, match=rf"{tmp_path}/one/results: {said}"):
+                hold(tmp_path / name)
+    hold(tmp_path / "two").close()
 
 
 def test_the_lock_of_a_study_does_not_empty_the_target_of_a_link(tmp_path):
     """In a folder from somebody else, the lock can be a link to any file of the user."""
     (tmp_path / "precious").write_text("precious")
-    (tmp_path / ".snakemake").mkdir()
-    (tmp_path / ".snakemake/replicse-study.lock").symlink_to(tmp_path / "precious")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/.replicse-study.lock").symlink_to(tmp_path / "precious")
     with pytest.raises(OSError, match="symbolic links"):
         hold(tmp_path)
     assert (tmp_path / "precious").read_text() == "precious"

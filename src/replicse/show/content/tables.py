@@ -187,7 +187,7 @@ def _label_column(lines: Iterable[GridLine], notes: Mapping[str, tuple[str, str]
 
 
 def _letter(place: int) -> str:
-    """Return the mark of the n-th footnote: a, b, ... z, aa, ab, ... aaa, ..."""
+    """Return the mark of the n-th footnote: a, ... z, aa, ... zz, aaa, ..."""
     before, letter = divmod(place, 26)
     return (_letter(before - 1) if before else "") + string.ascii_lowercase[letter]
 
