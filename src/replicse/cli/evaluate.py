@@ -13,6 +13,7 @@ from unicodedata import normalize
 
 from replicse.cli.answers import json_mapping
 from replicse.cli.stages.evaluate import EvaluationJob, evaluate_and_write
+from replicse.data.tables import find_saved_table
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json, write_ordered
 from replicse.printable import columns
@@ -258,6 +259,7 @@ def parse_sets(values: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
     sets: dict[str, EvaluationSet] = {}
     for file, *words in values:
         path, location = Path(file), f"--set {file}"
+        table = str(find_saved_table(path)) if path.is_dir() else file
         keys: dict[str, Any] = {}
         for word in words:
             key, _, value = word.partition("=")
@@ -269,10 +271,10 @@ def parse_sets(values: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
             except ValueError:
                 raise BadInput(f"{location}: {problem}") from None
             keys["range"] = [low, high]
-        name = name_set(path.stem)
+        name = name_set(path.name if path.is_dir() else Path(file.removesuffix(".gz")).stem)
         if name in sets:
             raise BadInput(f'{location}: another file also gives the name "{name}"; rename this file')
-        sets[name] = EvaluationSet.of({"file": file, **keys}, location)
+        sets[name] = EvaluationSet.of({"file": table, **keys}, location)
     return sets
 
 
