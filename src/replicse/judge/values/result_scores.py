@@ -43,7 +43,7 @@ PLACES = (
 )
 SETTINGS = (
     r"(provenance/)?"
-    r"(?P<name>encoder|pooling|max_length|tokenizer|step|(postprocess|device|versions|precision).*)"
+    r"(?P<name>encoder|pooling|max_length|width|tokenizer|engine|step|(postprocess|device|versions|precision).*)"
 )
 # Scores with two names. SICK-R of mteb uses another test set, so it is not included.
 SAME = {"mteb/STSBenchmark": "sts/STS-B/all"}
