@@ -52,9 +52,11 @@ def is_out_of_memory(error: Exception) -> bool:
     """Return whether an error means that memory is exhausted.
 
     Args:
-        error: An error from Python, from torch on a CPU, or from loading a library.
+        error: An error from Python, from torch, or from loading a library.
     """
-    return isinstance(error, MemoryError) or bool(OUT_OF_MEMORY.search(str(error)))
+    # torch is not imported for the class of its error on a GPU.
+    is_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return is_memory or bool(OUT_OF_MEMORY.search(str(error)))
 
 
 def line_in(error: BaseException, folder: Path) -> str:
@@ -89,6 +91,8 @@ def one_line(error: Exception) -> str:
     Returns:
         At most 200 characters; the name of the class if there is no message.
     """
+    if isinstance(error, KeyError):  # the message is only the key
+        return f"unknown key {error}"
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
@@ -99,7 +103,7 @@ def refusing(
     """Convert errors of another library in the block to BadInput.
 
     The message is the problem, the library's own message, and the remedy. Many libraries raise various
-    exceptions for a broken file, so that no narrower class includes all of them.
+    exceptions for a broken file, so that no narrower class includes all of them. Lack of memory is not converted.
 
     Args:
         problem: The start of the message, with the file.
@@ -114,6 +118,8 @@ def refusing(
     except BadInput:
         raise
     except errors as error:
+        if is_out_of_memory(error):
+            raise
         raise BadInput("; ".join(filter(None, [f"{problem} ({one_line(error)})", remedy]))) from None
 
 

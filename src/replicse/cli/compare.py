@@ -1,5 +1,6 @@
 """The verb `compare`: differences between two results folders."""
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,6 +9,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, on_a_screen, print_block, print_json, room
+from replicse.cli.results_table import FORMATS, differing_data, results_table
+from replicse.errors import BadInput
 from replicse.judge.values.compare import Comparison, compare
 from replicse.judge.values.folder import study_folder
 from replicse.judge.values.result_differences import (
@@ -23,27 +26,39 @@ from replicse.printable import columns, several, some
 from replicse.registry.suites import unit_of
 from replicse.spec.config import use_all_plugins
 
-NUMBERS = 42  # width of the numbers in characters
+NUMBERS, INTERVAL = 42, 18  # width of the numbers, and of the interval, in characters
 LISTED = ("beyond spread", "no spread", "missing", "within spread")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.epilog = (
-        "example:\n  replicse compare compact results/compact\n  replicse compare mteb/MODEL_A mteb/MODEL_B"
+        "example:\n  replicse compare compact results/compact\n  replicse compare mteb/MODEL_A mteb/MODEL_B\n"
+        "  replicse compare a.json b.json c.json --format latex"
     )
     parser.add_argument("a", help="a results folder, a committed study, or a file of another tool")
-    parser.add_argument("b", help="the results to compare with, of the same runs or tasks")
+    parser.add_argument(
+        "b", nargs="+", help="the results to compare with; if there are several, one table is printed"
+    )
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="print one table of the scores in this format; the best score is bold",
+    )
     add_all_argument(parser)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(arguments: Namespace) -> None:
     """Compare results of two studies, or files of other evaluation tools."""
-    if not _of_a_study(arguments.a) and not _of_a_study(arguments.b):
-        compare_others(arguments, arguments.a, arguments.b)
+    places = [arguments.a, *arguments.b]
+    if len(places) > 2 or arguments.format:
+        print_table(places, arguments.format or "text")
         return
-    a, b = study_folder(arguments.a), study_folder(arguments.b)
+    if not any(map(_of_a_study, places)):
+        compare_others(arguments, *places)
+        return
+    a, b = map(study_folder, places)
     comparison = compare(a, b)
     if arguments.json:
         use_all_plugins()
@@ -57,6 +72,25 @@ def run(arguments: Namespace) -> None:
 def _of_a_study(name: str) -> bool:
     """Return whether a name is the folder of a study or a committed study."""
     return Path(name, "items").is_dir() or (Path(name).name == name and not Path(name).exists())
+
+
+def print_table(places: Sequence[str], form: str) -> None:
+    """Print one table of the scores of several results.
+
+    Args:
+        places: the files or folders.
+        form: the format of the table.
+
+    Raises:
+        BadInput: if a place is the folder of a study.
+    """
+    for place in places:
+        if _of_a_study(place):
+            raise BadInput(f"{place}: is a study; compare two studies without --format")
+    results = [read_results(Path(place)) for place in places]
+    print(results_table(results, form))
+    for line in differing_data(results):
+        print(line, file=sys.stderr)
 
 
 def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
@@ -145,15 +179,20 @@ def score_rows(scores: Mapping[str, ComparedScore]) -> Iterator[list[str]]:
         scores: a dict from metric path to the compared score.
     """
     order: dict[str, int] = {"beyond numerics": 0, "within numerics": 1, "equal": 1, "another dataset": 2}
-    rows: list[list[Sequence[str] | str]] = [[("score", "A", "B", "B - A", "difference")]]
+    has_intervals = any(score.low is not None for score in scores.values())
+    interval = ["95% interval"] if has_intervals else []
+    space = room() - NUMBERS - INTERVAL * has_intervals
+    rows: list[list[Sequence[str] | str]] = [[("score", "A", "B", "B - A", *interval, "difference")]]
     for name, score in sorted(scores.items(), key=lambda each: order[each[1].standing]):
         difference = "" if score.difference is None else f"{score.difference:+.2f}"
-        numbers = (f"{score.a:.2f}", f"{score.b:.2f}", difference, score.standing)
-        if len(name) <= room() - NUMBERS:
+        if has_intervals:
+            interval = ["" if score.low is None else f"{score.low:+.2f} to {score.high:+.2f}"]
+        numbers = (f"{score.a:.2f}", f"{score.b:.2f}", difference, *interval, score.standing)
+        if len(name) <= space:
             rows.append([(name, *numbers)])
         else:
             rows.append([name, ("", *numbers)])
-    lines = columns(chain.from_iterable(rows), numbers=(1, 2, 3))
+    lines = columns(chain.from_iterable(rows), numbers=(1, 2, 3, 4) if has_intervals else (1, 2, 3))
     for row in rows:
         yield list(islice(lines, len(row)))
 
@@ -167,6 +206,11 @@ def difference_lines(found: Differences) -> Iterator[str]:
         yield (
             f"{standings.count('beyond numerics')} of {len(standings) - other} scores differ by more than"
             f" {NUMERICS:.2f}, the difference that half precision or another batch size can cause."
+        )
+    if any(score.low is not None for score in found.scores.values()):
+        yield (
+            "95% interval: paired bootstrap over sentence pairs; if it does not include 0, other pairs would hardly"
+            " change the order of A and B"
         )
     if other:
         yield f"{several(other, 'score')} computed on different datasets in A and B, so not compared:"

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from replicse.cli.answers import json_mapping
+from replicse.cli.answers import json_mapping, wrapped
 from replicse.cli.stages.evaluate import EvaluationJob, evaluate_and_write
+from replicse.data.tables import find_saved_table
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json, write_ordered
 from replicse.printable import columns
@@ -27,6 +28,7 @@ from replicse.spec.config import use_all_plugins
 from replicse.spec.datasets import load_datasets
 from replicse.workspace import workflow_folder
 
+DIGITS = 12  # number of shown digits of a sha256
 # Patterns of the datasets of each suite; the first `*` stands for a task.
 READ = {"sts": "sts/*/test", "sts-dev": "sts/*/dev", "geometry": "sts/STS-B/*"}
 READ |= dict.fromkeys(("transfer", "transfer-dev"), "transfer/*/*")
@@ -42,6 +44,11 @@ def parse_pooling(text: str) -> str | dict[str, Any]:
         The name as a string, or the parameters as a dict.
     """
     return json_mapping(text) if text.startswith("{") else text
+
+
+def parse_widths(text: str) -> tuple[int, ...]:
+    """Parse widths such as "64,128"."""
+    return tuple(map(int, text.split(",")))
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -68,6 +75,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=int,
         metavar="N",
         help=f"maximum number of tokens; default: as in modules.json, else {MAX_LENGTH}",
+    )
+    parser.add_argument(
+        "--width",
+        type=parse_widths,
+        default=(),
+        metavar="N,N",
+        help="also score the first N dimensions of the vectors; default: only all dimensions",
     )
     parser.add_argument("--suite", action="append", default=[], help="sts, geometry, ...; repeatable")
     parser.add_argument(
@@ -130,14 +144,18 @@ def run(arguments: Namespace) -> None:
     given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
     job = EvaluationJob(**given, suite=suites, options=options)
 
+    inputs: dict[str, Any] = {}
+
     def write(out: Path, result: dict[str, Any]) -> None:
         from replicse.library.inputs import describe_encoder
 
-        inputs = describe_encoder(job.encoder, job.pooling in (None, "own"))
-        write_scores(out, {**result, "inputs": {**inputs, "data": data}})
+        inputs.update(describe_encoder(job.encoder, job.pooling in (None, "own")), data=data)
+        write_scores(out, {**result, "inputs": inputs})
 
     result = evaluate_and_write(job, arguments, write)
+    print("\n".join(wrapped(format_inputs(result, inputs))))
     print("\n".join(format_scores(result["suites"])))
+    print("\n".join(format_widths({**result.get("widths", {}), str(result["width"]): result["suites"]})))
     print_failures(result, arguments.out)
 
 
@@ -198,6 +216,26 @@ def write_scores(out: Path, result: dict[str, Any]) -> None:
         write_json(out.with_suffix(".pairs.json"), pairs)
 
 
+def format_inputs(result: Mapping[str, Any], inputs: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines with the encoder and the datasets of a result.
+
+    Args:
+        result: the result.
+        inputs: digests of encoder and datasets, and the prompt.
+    """
+    length = f"{result['max_length']} tokens" if result["max_length"] else "no maximum length"
+    yield (
+        f"encoder {result['encoder']}: weights sha256 {inputs['weights']}, settings {inputs['settings']}; engine"
+        f" {result['engine']}, pooling {result['pooling'] or 'of the folder'}, {length}, width {result['width']},"
+        f" {result['provenance']['precision']}, prompt {inputs['prompt']}"
+    )
+    digests = dict(inputs["data"])
+    for name, numbers in result["suites"].get("sets", {}).items():
+        digests[name] = numbers["sha256"][:DIGITS]
+    if digests:
+        yield f"data sha256: {', '.join(f'{name} {text}' for name, text in digests.items())}"
+
+
 def format_scores(suites: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of one table per suite.
 
@@ -217,6 +255,26 @@ def format_scores(suites: Mapping[str, Any]) -> Iterator[str]:
         for row, scores in by_row.items():
             rows.append((row, *(scores.get(metric, "") for metric in metrics)))
         yield from columns(rows, numbers=range(1, len(metrics) + 1))
+
+
+def format_widths(by_width: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one table with a row for each width, if there are several.
+
+    The columns are accuracies, correlations over all pairs, and averages.
+
+    Args:
+        by_width: a dict from width to the suites.
+    """
+    if len(by_width) == 1:
+        return
+    rows: list[list[str]] = []
+    for width, suites in by_width.items():
+        scores = {
+            path: score for path, score in _numbers(suites) if path.endswith(("/all", "/accuracy", "/avg"))
+        }
+        rows = rows or [["width", *scores]]
+        rows.append([width, *(f"{scores[path]:.2f}" if path in scores else "" for path in rows[0][1:])])
+    yield from columns(rows, numbers=range(len(rows[0])))
 
 
 def _numbers(numbers: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, int | float]]:
@@ -260,6 +318,7 @@ def parse_sets(values: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
     sets: dict[str, EvaluationSet] = {}
     for file, *words in values:
         path, location = Path(file), f"--set {file}"
+        table = str(find_saved_table(path)) if path.is_dir() else file
         keys: dict[str, Any] = {}
         for word in words:
             key, _, value = word.partition("=")
@@ -271,10 +330,10 @@ def parse_sets(values: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
             except ValueError:
                 raise BadInput(f"{location}: {problem}") from None
             keys["range"] = [low, high]
-        name = name_set(path.stem)
+        name = name_set(path.name if path.is_dir() else Path(file.removesuffix(".gz")).stem)
         if name in sets:
             raise BadInput(f'{location}: another file also gives the name "{name}"; rename this file')
-        sets[name] = EvaluationSet.of({"file": file, **keys}, location)
+        sets[name] = EvaluationSet.of({"file": table, **keys}, location)
     return sets
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
@@ -11,22 +12,49 @@ from replicse.checked import read_yaml
 from replicse.errors import BadInput, nearest
 from replicse.spec.config import SHIPPED
 
-# Options of sbatch that the executor sets from resources.
+# Options of sbatch that the executor refuses in `slurm_extra`, and the resources to set instead. An empty string: the
+# executor sets the option itself.
 SLURM_RESOURCES = {
-    "account": "slurm_account",
-    "clusters": "clusters",
-    "constraint": "constraint",
-    "cpus-per-task": "cpus_per_task",
-    "gpus": "gpu",
-    "gres": "gres",
-    "mem": "mem_mb",
-    "mem-per-cpu": "mem_mb_per_cpu",
-    "nodes": "nodes",
-    "ntasks": "tasks",
-    "partition": "slurm_partition",
-    "qos": "qos",
-    "time": "runtime",
+    ("--account", "-A"): "slurm_account",
+    ("--clusters",): "clusters",
+    ("--comment",): "",
+    ("--constraint", "-C"): "constraint",
+    ("--cpus-per-gpu",): "cpus_per_gpu",
+    ("--cpus-per-task", "-c"): "cpus_per_task",
+    ("--error", "-e"): "",
+    ("--export",): "",
+    ("--gpus",): "gpu",
+    ("--gres",): "gres",
+    ("--job-name", "-J"): "",
+    ("--mem",): "mem_mb",
+    ("--mem-per-cpu",): "mem_mb_per_cpu",
+    ("--nodes", "-N"): "nodes",
+    ("--ntasks", "-n"): "tasks",
+    ("--ntasks-per-gpu",): "tasks_per_gpu",
+    ("--output", "-o"): "",
+    ("--parsable",): "",
+    ("--partition", "-p"): "slurm_partition",
+    ("--qos",): "qos",
+    ("--time", "-t"): "runtime",
+    ("--workdir", "-D"): "",
 }
+
+
+def check_profile(arguments: Namespace) -> None:
+    """Find the profile, and check it and Snakemake's options after `--`.
+
+    Args:
+        arguments: the parsed arguments; `profile` is replaced by the folder of the profile.
+
+    Raises:
+        BadInput: if the profile does not exist, has options that the executor refuses, or requests absent GPUs.
+    """
+    if arguments.profile:
+        arguments.profile = profile_named(arguments.profile, arguments.workflow)
+    for word in arguments.further:
+        refuse_options("after --", word)
+    if not arguments.dry_run:
+        refuse_absent_gpus(arguments.profile, arguments.further)
 
 
 def profile_named(name: str, workflow: Path) -> str:
@@ -69,7 +97,7 @@ def refuse_without_executor(file: Path) -> None:
 
 
 def refuse_options_in_slurm_extra(file: Path) -> None:
-    """Refuse options of `slurm_extra` that are resources.
+    """Refuse options of `slurm_extra` that the executor sets.
 
     The executor refuses such an option, and Snakemake then waits for a job that does not exist.
 
@@ -88,12 +116,26 @@ def refuse_options_in_slurm_extra(file: Path) -> None:
     else:
         resources += list_resources("set-resources", by_rule)
     for location, text in resources:
-        for option, resource in SLURM_RESOURCES.items():
-            if "slurm_extra" in text and re.search(rf"--{option}(=|\s)", text):
-                raise BadInput(
-                    f"{file}: {location}: slurm_extra has --{option}, which the executor refuses;"
-                    f" set the resource {resource} instead"
-                )
+        refuse_options(f"{file}: {location}", text)
+
+
+def refuse_options(location: str, text: str) -> None:
+    """Refuse options of `slurm_extra` that the executor sets.
+
+    Args:
+        location: the beginning of the error message.
+        text: a string like `slurm_extra=--qos=long`.
+
+    Raises:
+        BadInput: if there is such an option; the message names the resource to set.
+    """
+    if "slurm_extra" not in text:
+        return
+    for options, resource in SLURM_RESOURCES.items():
+        for option in options:
+            if re.search(rf"(?<![\w-]){option}(=|\s|$)", text):
+                remedy = f"set the resource {resource} instead" if resource else "remove it"
+                raise BadInput(f"{location}: slurm_extra has {option}, which the executor refuses; {remedy}")
 
 
 def list_resources(location: str, resources: object) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from psutil import NoSuchProcess, Process
 
 from replicse.cli.answers import wrapped
 from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers, own_rows
-from replicse.cli.profiles import profile_named, refuse_absent_gpus, setting_words
+from replicse.cli.profiles import check_profile, setting_words
 from replicse.compile.cache import load_or_compile
 from replicse.compile.compiler import compile_study
 from replicse.compile.needs import absent, absent_root, unpinned_text
@@ -100,10 +100,7 @@ def run(arguments: Namespace) -> int:
     config, file = chosen_config(arguments)
     own = own_settings(config, arguments)
     checked = checked_config({**config, **own}, file)
-    if arguments.profile:
-        arguments.profile = profile_named(arguments.profile, arguments.workflow)
-    if not arguments.dry_run:
-        refuse_absent_gpus(arguments.profile, arguments.further)
+    check_profile(arguments)
     # Compile the study first, because Snakemake would print a mistake between many other lines.
     whole = load_or_compile(checked, arguments.workflow, file)
     study_items = list(chosen_items(checked, whole.papers, file))

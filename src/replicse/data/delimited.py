@@ -8,12 +8,13 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from replicse.data.sts import read_lines
+from replicse.data.sts import open_binary, read_lines, refusing_broken_archive
 from replicse.errors import BadInput, check_known
 
 Record = tuple[int, list[str]]  # the number of the first line, and the cells
@@ -39,7 +40,8 @@ def delimited_rows(path: Path, separator: str, headings: Sequence[str]) -> Itera
             the file), if a heading is missing, if a row does not have as many cells as the header, or if
             quotes are not closed.
     """
-    skipped = _check_format(path, separator)
+    with refusing_broken_archive(path):
+        skipped = _check_format(path, separator)
     options: dict[str, Any] = {"skipinitialspace": True}
     if separator == TAB and quotes_are_text(_texts(path, skipped), TAB):
         options = {"quoting": csv.QUOTE_NONE}
@@ -185,7 +187,7 @@ def _check_format(path: Path, separator: str) -> int:
             file.
     """
     encoding = _encoding(path)
-    with path.open(encoding=encoding, newline="") as stream:
+    with TextIOWrapper(open_binary(path), encoding, newline="") as stream:
         first = stream.readline()
         declared = DECLARED.fullmatch(first)
         header = stream.readline() if declared else first
@@ -200,7 +202,7 @@ def _encoding(path: Path) -> str:
 
     It is UTF-8 with or without a byte order mark, UTF-16 with a mark, otherwise cp1252.
     """
-    with path.open("rb") as stream:
+    with open_binary(path) as stream:
         if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             return "utf-16"
         stream.seek(0)
@@ -220,7 +222,7 @@ def _conversion(path: Path, encoding: str, separator: str, is_declared: bool) ->
     if is_declared:
         options["skiprows"] = 1
     if separator == TAB:
-        with path.open(encoding=encoding, newline="") as stream:
+        with TextIOWrapper(open_binary(path), encoding, newline="") as stream:
             lines = islice(stream, int(is_declared), None)
             if quotes_are_text(lines, TAB):
                 options["quoting"] = csv.QUOTE_NONE

@@ -9,8 +9,9 @@ import math
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from io import BufferedIOBase
+from io import BufferedIOBase, BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -149,12 +150,31 @@ def read_lines(path: Path, fallback: str | None = None, keep_ends: bool = False)
     """
     check_there(path, REMEDY)
     check_fetched(path)
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+    with open_binary(path) as stream:
         for number, raw in _number_lines(stream, path):
             text = _decode_line(
                 raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw, path, number, fallback
             )
             yield number, text if keep_ends else text.removesuffix("\n").removesuffix("\r")
+
+
+def open_binary(path: Path) -> BufferedReader | gzip.GzipFile:
+    """Open a file for reading; `.gz` is decompressed.
+
+    Args:
+        path: The file.
+    """
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+
+
+def refusing_broken_archive(path: Path) -> AbstractContextManager[None]:
+    """Convert errors of a broken `.gz` file in a block to BadInput.
+
+    Args:
+        path: The file.
+    """
+    broken = (EOFError, gzip.BadGzipFile, zlib.error)
+    return refusing(f"{path}: cannot be unpacked", "put the complete file there", broken)
 
 
 def filled_lines(path: Path, fallback: str | None = None) -> Iterator[tuple[int, str]]:
@@ -240,8 +260,7 @@ def score_of(text: str, path: Path, number: int) -> float:
 
 
 def _number_lines(stream: BufferedIOBase, path: Path) -> Iterator[tuple[int, bytes]]:
-    broken = (EOFError, gzip.BadGzipFile, zlib.error)
-    with refusing(f"{path}: cannot be unpacked", "put the complete file there", broken):
+    with refusing_broken_archive(path):
         for number, raw in enumerate(stream, start=1):
             if number == 1 and not raw.endswith(b"\n") and raw.rstrip(b"\r").count(b"\r"):
                 raise BadInput(f"{path}: lines end with CR alone; convert the file to LF line ends")

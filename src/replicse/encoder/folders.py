@@ -53,7 +53,7 @@ def encoder_folder(folder_or_hub_id: str | Path) -> Path:
     try:
         return cached_encoder(hub_id["repo"], hub_id["revision"])[0]
     except MissingData as error:
-        raise MissingData(f"{name}: the folder does not exist; as a hub id: {error}") from error
+        raise MissingData(f"{name}: no such folder here; as a hub id: {error}") from error
 
 
 def check_is_encoder(folder: Path) -> None:

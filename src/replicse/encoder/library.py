@@ -22,9 +22,11 @@ from replicse.encoder.huggingface import TransformersBackbone, check_keys, has_m
 from replicse.encoder.stored import UnusableWeights, check_weights, read_config, read_weights
 from replicse.errors import BadInput, refusing
 from replicse.files import read_json
+from replicse.printable import some
 from replicse.registry.artefacts import CONFIG, TOKENIZER_CONFIG
 
 log = logging.getLogger(__name__)
+CORRECT = "correct it, or install the version of transformers that saved it"
 _COMPUTED = ("inv_freq", "masked_bias", "position_ids", "num_batches_tracked")
 # Parts of the names of head weights, which are loaded separately if the pooling has a head.
 _OF_HEADS = ("pooler.", "mlp.dense.", "projector.")
@@ -76,11 +78,14 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     config, model_class = _choose_class(folder, family, values, with_head)
     if changes:
         check_keys("init.config", changes, type(config)())
-    with refusing(f"{folder / CONFIG}: transformers cannot create the encoder"), torch.device("meta"):
+    with (
+        refusing(f"{folder / CONFIG}: transformers cannot create the encoder", CORRECT),
+        torch.device("meta"),
+    ):
         empty = model_class(config)
     stored = _strip_prefix(file, stored, empty.base_model, family, bool(changes))
     options = {"add_pooling_layer": False} if "add_pooling_layer" in signature(model_class).parameters else {}
-    with quiet_library(), refusing(f"{file}: transformers cannot load the weights"):
+    with quiet_library(), refusing(f"{file}: transformers cannot load the weights", CORRECT):
         network, found = model_class.from_pretrained(
             None,
             config=config,
@@ -158,7 +163,7 @@ def _choose_class(folder: Path, family: str, values: Mapping[str, Any], with_hea
         raise BadInput(f"{folder}: transformers does not have an encoder of family {family}")
     if isinstance(model_class, tuple):
         model_class = model_class[0]
-    with refusing(f"{folder / CONFIG}: transformers cannot load it"):
+    with refusing(f"{folder / CONFIG}: transformers cannot load it", CORRECT):
         return config_class.from_dict(dict(values)), model_class
 
 
@@ -177,7 +182,10 @@ def _strip_prefix(
     usual = {"", f"{model.base_model_prefix}."}
     outer = {name.removesuffix(ours) for name in ends}
     if not ends:
-        raise BadInput(f'{file}: weight "{ours}" is missing; the file does not contain a {family} encoder')
+        raise BadInput(
+            f'{file}: weight "{ours}" of a {family} encoder is missing; the file contains {some(list(stored))}; use the'
+            f' weights of this encoder, or correct "model_type" in {CONFIG}'
+        )
     if outer & usual:
         return dict(stored)
     if len(outer) > 1:

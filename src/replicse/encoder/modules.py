@@ -126,11 +126,13 @@ def check_modules(folder: Path) -> None:
         BadInput: If a module is code of the folder, or the format of its weights is not supported.
     """
     for module in list_modules(folder):
-        if not module.name.startswith(_LIBRARY):
-            raise BadInput(
-                f'{folder / MODULES}: "{module.name}" is code of the folder, which is not run; use --pooling to'
-                " load only the transformer, or evaluate a function of sentences with replicse.evaluate"
-            )
+        names = [module.name, *([_read_activation(module.place)] if module.kind == "Dense" else [])]
+        for name in names:
+            if not name.startswith((_LIBRARY, "torch.")):
+                raise BadInput(
+                    f'{folder / MODULES}: "{name}" is code of the folder, which is not run; use --pooling to'
+                    " load only the transformer, or evaluate a function of sentences with replicse.evaluate"
+                )
         if module.kind == "Transformer" and not (module.place / ADAPTER).is_file():
             check_weights(module.place)
             family = read_config(module.place).get("model_type")
@@ -138,3 +140,12 @@ def check_modules(folder: Path) -> None:
                 has_masked_lm(family, f"{folder}: ")
         elif module.kind != "Transformer" and has_weights(module.place):
             read_weights(module.place)
+
+
+def _read_activation(place: Path) -> str:
+    """Return the class of a module's activation function; Tanh by default.
+
+    sentence-transformers uses Tanh instead of other classes than those of torch.
+    """
+    settings = read_config(place) if (place / CONFIG).is_file() else {}
+    return str(settings.get("activation_function") or "torch.nn.Tanh")

@@ -350,7 +350,8 @@ class SentenceEncoder:
                     if least > 1:
                         problem = f"{len(encoding.ids)} tokens, of at least {least},"
                     raise BadInput(
-                        f"the text {excerpt(sentence)} has {problem} for this tokenizer; remove it"
+                        f"the text {excerpt(sentence)} has {problem} for this tokenizer; remove it, or use another"
+                        " encoder"
                     )
                 self._tokens[sentence] = np.asarray(encoding.ids, dtype=np.int32).tobytes()
 

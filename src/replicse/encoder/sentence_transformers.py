@@ -13,10 +13,10 @@ import torch
 from replicse.checked import excerpt
 from replicse.encoder.folders import MODULES
 from replicse.encoder.huggingface import UNLIMITED, longest_row
-from replicse.encoder.library import list_code, name_broken_json
+from replicse.encoder.library import list_code, name_broken_json, read_network
 from replicse.encoder.modules import check_modules, is_model2vec, list_modules
 from replicse.encoder.proof import equal
-from replicse.encoder.tokenizer import PROBE, check_length
+from replicse.encoder.tokenizer import PROBE, check_length, read_tokenizer
 from replicse.encoder.vectors import CallableVectors
 from replicse.errors import BadInput, refusing
 from replicse.files import read_json
@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 SETTINGS, KIND = "config_sentence_transformers.json", "SentenceTransformer"
 # Pooling modes of the library -> our poolings.
 POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last-token"}
+CORRECT = "correct the folder, or install the version of sentence-transformers that saved it"
 _BATCH_SIZE = 32  # the library's default
 
 
@@ -88,7 +89,7 @@ class LibraryEncoder(CallableVectors):
         kinds = [_kind(module) for module in self.model]
         problem = f"{self.name}: sentence-transformers cannot encode with the modules {', '.join(kinds)}"
         no_pooling = kinds[0] == "Transformer" and "Pooling" not in kinds
-        with refusing(problem, "a Pooling module is missing; use --pooling" if no_pooling else ""):
+        with refusing(problem, "a Pooling module is missing; use --pooling" if no_pooling else CORRECT):
             vectors: np.ndarray = self.model.encode(
                 list(sentences),
                 batch_size=self.batch_size,
@@ -141,17 +142,42 @@ def open_library_encoder(folder: Path, device: str, max_length: int | None) -> L
             f'{file}: model_type is {excerpt(stated["model_type"])}; expected "{KIND}", or use --pooling'
         )
     check_modules(folder)
-    problem = f"{folder}: sentence-transformers cannot load it"
+    first = list_modules(folder)[0]
+    if first.kind == "Transformer":
+        read_tokenizer(first.place)  # without one, the library would use an empty vocabulary
+    with (
+        refusing(f"{folder}: sentence-transformers cannot load it", _remedy(folder)),
+        name_broken_json(folder),
+    ):
+        try:
+            model = _load_model(folder, device)
+        except Exception:
+            _check_transformer(folder)
+            raise
+    _cut_rows(model, folder, max_length)
+    return LibraryEncoder(model, str(folder))
+
+
+def _remedy(folder: Path) -> str:
+    """Return the remedy if the library cannot load a folder."""
     code: list[str] = []
     for module in list_modules(folder):
         code += list_code(module.place)
-    remedy = f"copy all folders that {MODULES} lists"
-    if code:
-        remedy = f"code of the folder is not run ({', '.join(code)})"
-    with refusing(problem, remedy), name_broken_json(folder):
-        model = _load_model(folder, device)
-    _cut_rows(model, folder, max_length)
-    return LibraryEncoder(model, str(folder))
+        # A module without settings has an empty folder, which many copies do not contain.
+        is_empty = not module.place.is_dir() or not any(module.place.iterdir())
+        if is_empty and module.kind != "Normalize":
+            return f"copy the files of {module.place}"
+    return f"code of the folder is not run ({', '.join(code)})" if code else CORRECT
+
+
+def _check_transformer(folder: Path) -> None:
+    """Raise an error if the transformer of a folder cannot be loaded.
+
+    This error is more exact than the error of sentence-transformers.
+    """
+    first = list_modules(folder)[0]
+    if first.kind == "Transformer":
+        read_network(first.place)
 
 
 def read_declared(model: Any) -> Declared | None:
@@ -198,6 +224,8 @@ def _cut_rows(model: Any, folder: Path, max_length: int | None) -> None:
         BadInput: If no token fits into the length, or the encoder does not cut rows (static embeddings).
     """
     stated = model.max_seq_length
+    if not isinstance(stated, int | float | None):
+        raise BadInput(f"{folder}: max_seq_length is {excerpt(stated)}; expected a number")
     if stated is None or math.isinf(stated):
         if max_length is None:
             return

@@ -19,6 +19,7 @@ from replicse.data.tokenizer import load_tokenizer, special_tokens
 from replicse.encoder.folders import READABLE, check_is_encoder
 from replicse.errors import BadInput, MissingData, one_line
 from replicse.files import atomic_write, below, check_fetched, check_there, not_written, read_json, write_json
+from replicse.printable import some
 from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
 
 # Formats of weights that are not supported, by suffix.
@@ -193,12 +194,15 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
         raise BadInput(
             f"{file}: cannot be loaded ({why}); the file is truncated or has another format"
         ) from None
-    if isinstance(stored, Mapping):
-        nested = (stored[name] for name in STATE_DICTS if isinstance(stored.get(name), Mapping))
-        stored = next(nested, stored)
+    stored = _find_state_dict(stored)
     if not isinstance(stored, Mapping):
         raise BadInput(f"{file}: contains a {type(stored).__name__}, not tensors by name; save a state_dict")
     tensors = {name: value for name, value in stored.items() if torch.is_tensor(value)}
+    if not tensors:
+        keys = some([excerpt(name) for name in stored]) or "nothing"
+        raise BadInput(
+            f"{file}: expected tensors by name, but the file contains {keys}; save only the state_dict of the encoder"
+        )
     for name, value in tensors.items():
         if not isinstance(name, str):
             raise BadInput(f"{file}: the key {excerpt(name)} is not the name of a weight; save a state_dict")
@@ -210,6 +214,15 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
                 f'{file}: "{name}" is {kind}; expected 16 to 64-bit floating point, not quantised weights'
             )
     return tensors
+
+
+def _find_state_dict(stored: Any) -> Any:
+    """Return the innermost dict of weights of a checkpoint."""
+    if isinstance(stored, Mapping):
+        for name in STATE_DICTS:
+            if isinstance(stored.get(name), Mapping):
+                return _find_state_dict(stored[name])
+    return stored
 
 
 def check_finite(module: nn.Module, place: Path) -> None:

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer
 from replicse.encoder.folders import is_recorded
 from replicse.encoder.library import list_code, name_broken_json, quiet_library
-from replicse.errors import BadInput, refusing
+from replicse.errors import BadInput, MissingData, refusing
 from replicse.registry.artefacts import TOKENIZER, TOKENIZER_CONFIG
 from replicse.registry.digests import digest
 from replicse.registry.encoders import MAX_LENGTH
@@ -181,7 +181,8 @@ def read_tokenizer(folder: Path) -> Any:
         A tokenizer of `transformers`.
 
     Raises:
-        BadInput: If the folder has no tokenizer. `transformers` would create one with an empty vocabulary.
+        BadInput: If the tokenizer cannot be loaded.
+        MissingData: If the folder has no tokenizer. `transformers` would create one with an empty vocabulary.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -198,8 +199,8 @@ def read_tokenizer(folder: Path) -> Any:
             theirs = PreTrainedTokenizerFast(tokenizer_file=str(folder / TOKENIZER))
     files = {*type(theirs).vocab_files_names.values()}
     if files and not any((folder / name).is_file() for name in files | {TOKENIZER}):
-        raise BadInput(
-            f"{folder}: the tokenizer is missing ({' or '.join(sorted(files | {TOKENIZER}))}); {COPIED}"
+        raise MissingData(
+            f"{folder}: the folder has no tokenizer ({' or '.join(sorted(files | {TOKENIZER}))}); {COPIED}"
         )
     return theirs
 

@@ -59,6 +59,42 @@ class CallableVectors:
         self._vectors.clear()
 
 
+class FirstDimensions:
+    """The first dimensions of an encoder's vectors (Matryoshka).
+
+    Args:
+        vectors: The encoder.
+        width: The number of dimensions.
+    """
+
+    def __init__(self, vectors: Any, width: int) -> None:
+        self.vectors, self.width = vectors, width
+
+    def __call__(self, sentences: Sequence[str]) -> np.ndarray:
+        """Encode sentences in their order.
+
+        Args:
+            sentences: A list of n sentences.
+
+        Returns:
+            The vectors, (n, width), float32.
+        """
+        vectors: np.ndarray = self.vectors(sentences)
+        return vectors[:, : self.width]
+
+    def prepare(self, sentences: Iterable[str]) -> None:
+        """Encode all sentences without a cached vector.
+
+        Args:
+            sentences: The sentences; repeated sentences are encoded once.
+        """
+        self.vectors.prepare(sentences)
+
+    def clear(self) -> None:
+        """Clear cached vectors."""
+        self.vectors.clear()
+
+
 def to_array(vectors: Any) -> np.ndarray:
     """Convert the result of a function to one array.
 

@@ -67,6 +67,43 @@ def spearman_interval(
     return Estimate(value, float(low), float(high))
 
 
+def spearman_difference(
+    first: np.ndarray, second: np.ndarray, gold: np.ndarray, *, samples: int = 1000, seed: int = 0
+) -> Estimate | None:
+    """Compare two encoders by a paired bootstrap over pairs.
+
+    Both correlations are computed on the same resamples. If there are more than `MOST_ROWS` pairs, a random part is
+    resampled, as in `spearman_interval`.
+
+    Args:
+        first: The cosines of the first encoder, (pairs,).
+        second: The cosines of the second encoder, (pairs,).
+        gold: The gold scores of the pairs, (pairs,).
+        samples: The number of bootstrap resamples over pairs. Default: 1000.
+        seed: The seed of the resamples. Default: 0.
+
+    Returns:
+        The second correlation minus the first, with a 95% interval. None if a correlation is undefined.
+    """
+    ranks = [_MidRanks(values) for values in (first, second, gold)]
+    rows = len(gold)
+    value = float(_difference(np.ones((1, rows)), *ranks)[0]) if rows > 1 else math.nan
+    if math.isnan(value):
+        return None
+    if rows > MOST_ROWS:
+        chosen = np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False)
+        part = spearman_difference(first[chosen], second[chosen], gold[chosen], samples=samples, seed=seed)
+        return _scale_interval(part, value, math.sqrt(MOST_ROWS / rows)) if part else None
+    draws = [_difference(counts, *ranks) for counts in _resamples(rows, samples, seed)]
+    low, high = np.nanquantile(np.concatenate(draws), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(value, float(low), float(high))
+
+
+def _difference(counts: np.ndarray, first: "_MidRanks", second: "_MidRanks", gold: "_MidRanks") -> np.ndarray:
+    """Return the difference of the correlations per resample."""
+    return _spearman(counts, second, gold) - _spearman(counts, first, gold)
+
+
 def _scale_interval(part: Estimate, value: float, factor: float) -> Estimate:
     """Return the interval of a part, scaled and moved to the full value."""
     low = value + factor * (part.low - part.value)

@@ -122,8 +122,8 @@ def describe_reading(source: Any, request: EncoderOptions) -> dict[str, Any]:
 
     Returns:
         A dict with `pooling`, `max_length` (the number of tokens at which sentences were truncated, None if
-        they were not), `tokenizer` (a digest), `engine`, and `unread` (a list of the weights that were not
-        loaded and of code that was not run).
+        they were not), `width` (of the vectors), `tokenizer` (a digest), `engine`, and `unread` (a list of the
+        weights that were not loaded and of code that was not run).
 
     Examples:
         >>> describe_reading(encoder, request)["max_length"]
@@ -135,6 +135,7 @@ def describe_reading(source: Any, request: EncoderOptions) -> dict[str, Any]:
     return {
         "pooling": pooling.spelling if pooling else request.pooling,
         "max_length": None if length is None or length >= UNLIMITED else length,
+        "width": source(["A sentence."]).shape[1],
         "tokenizer": tokenizer_digest(tokenizer) if tokenizer else None,
         "engine": getattr(backbone, "engine", None),
         "unread": [*getattr(backbone, "code", ()), *getattr(backbone, "unread", ())],

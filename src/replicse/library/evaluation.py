@@ -9,7 +9,7 @@ import torch
 
 from replicse.data.sets import data_folder
 from replicse.encoder.sentence import SentenceEncoder
-from replicse.encoder.vectors import CallableVectors
+from replicse.encoder.vectors import CallableVectors, FirstDimensions
 from replicse.errors import BadInput, Failed
 from replicse.evaluation.suites import Vectors, run_suites, suite
 from replicse.library.encoders import (
@@ -84,7 +84,7 @@ def evaluate(
 
 
 def evaluate_request(
-    request: EvaluationRequest, root: Path, results: Path, device: str | None
+    request: EvaluationRequest, root: Path, results: Path, device: str | None, widths: Sequence[int] = ()
 ) -> dict[str, Any]:
     """Evaluate the encoder of a request and add provenance to the scores.
 
@@ -93,10 +93,11 @@ def evaluate_request(
         root: The data root, a folder of datasets.
         results: The folder for files that other libraries write.
         device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
+        widths: Numbers of first dimensions of the vectors that are also scored. Default: none.
 
     Returns:
         A dict with the encoder and the options, `suites`, `failures`, `pairs` (cosines and gold scores by task)
-        and `provenance`.
+        and `provenance`; with `widths`, also a dict from each width to the suites.
 
     Raises:
         BadInput: If the encoder cannot be loaded or an option is wrong.
@@ -112,6 +113,11 @@ def evaluate_request(
     vectors = source
     if request.postprocess:
         vectors = fit_postprocessing(source, request.postprocess, root)
+    reading = describe_reading(source, request)
+    if widths and not 1 <= min(widths) <= max(widths) <= reading["width"]:
+        raise BadInput(
+            f"--width is {', '.join(map(str, widths))}; the vectors have {reading['width']} dimensions"
+        )
     facts = {
         "folder": request.encoder,
         "results": str(results),
@@ -122,10 +128,14 @@ def evaluate_request(
     result = {
         "encoder": request.encoder,
         "vectors": request.vectors,
-        **describe_reading(source, request),
+        **reading,
         "postprocess": request.postprocess,
         **outcome,
     }
+    for width in widths:
+        first = FirstDimensions(vectors, width)
+        scores = run_suites(root, first, request.suite, request.options, facts)["suites"]
+        result.setdefault("widths", {})[str(width)] = scores
     return record_result(result, source, start)
 
 

@@ -7,12 +7,12 @@ from replicse.encoder.modules import list_modules
 from replicse.encoder.sentence_transformers import SETTINGS
 from replicse.encoder.stored import has_weights, weight_files
 from replicse.files import read_json, sha256_of
-from replicse.registry.artefacts import CONFIG
+from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG
 from replicse.registry.digests import digest
 
 NO_PROMPT = "none"
-# Files that change an encoder's vectors, in addition to weights and tokenizer.
-SETTINGS_FILES = (CONFIG, MODULES, SETTINGS, "sentence_bert_config.json")
+# Files that change an encoder's vectors, in addition to weights.
+SETTINGS_FILES = (CONFIG, MODULES, SETTINGS, "sentence_bert_config.json", TOKENIZER, TOKENIZER_CONFIG)
 
 
 def describe_encoder(folder_or_hub_id: str, reads_modules: bool) -> dict[str, str]:

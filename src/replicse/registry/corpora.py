@@ -16,7 +16,6 @@ SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # the files of the data sourc
 STS_TASKS: tuple[str, ...] = get_args(StsName)
 STS_DEV_TASKS = ("STS-B", "SICK-R")  # the other tasks have only a test split
 NliLabel = Literal["entailment", "neutral", "contradiction"]
-TABLE_KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 NLI_LABELS: tuple[str, ...] = get_args(NliLabel)
 
 
@@ -27,16 +26,7 @@ def _below(file: str) -> str:
     return file
 
 
-def _table(file: str) -> str:
-    """Return the path of a table; UserMessage if the format is not supported."""
-    if PurePosixPath(file).suffix.lower() not in TABLE_KINDS:
-        raise UserMessage(f'"{file}" is not a table; use a file that ends in {", ".join(TABLE_KINDS)}')
-    return file
-
-
 DataFile = Annotated[Text, AfterValidator(_below)]
-# A user's file: an absolute path, or a path relative to the folder in which a study runs.
-TableFile = Annotated[Text, AfterValidator(_table)]
 
 
 class Sample(Checked):

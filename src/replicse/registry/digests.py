@@ -17,7 +17,9 @@ def digest(value: Any, length: int = 12) -> str:
         value: JSON-like data.
         length: The number of digits. Default: 12.
     """
-    return hashlib.sha256(COMPACT.encode(tidy(value)).encode()).hexdigest()[:length]
+    # Vocabularies of characters contain surrogates.
+    text = COMPACT.encode(tidy(value)).encode(errors="surrogatepass")
+    return hashlib.sha256(text).hexdigest()[:length]
 
 
 def tidy(value: Any) -> Any:

@@ -143,9 +143,8 @@ class Entry(Checked):
         except (BadInput, Failed):
             raise
         except Exception as error:
-            # The registry does not import torch, whose error on a GPU makes the training repeat the step in chunks.
-            on_gpu = type(error).__name__ == "OutOfMemoryError"
-            if self.__module__.startswith("replicse.") or on_gpu or is_out_of_memory(error):
+            # The training repeats a step in chunks if the memory of a GPU is exhausted.
+            if self.__module__.startswith("replicse.") or is_out_of_memory(error):
                 raise
             entry = f"{self.key} {getattr(self, self.key)}"
             file = sys.modules[self.implementation.partition(":")[0]].__file__ or ""

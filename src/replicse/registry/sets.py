@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, model_validator
 
 from replicse.checked import Checked, Id, Number, Text, UserMessage
-from replicse.registry.corpora import TableFile
+from replicse.registry.table_files import TableFile
 
 SET_SPLITS = ("train", "dev", "test")
 # The required keys of each kind of dataset, and the optional key.

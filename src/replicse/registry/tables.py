@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from replicse.checked import Id, Text
-from replicse.registry.corpora import CorpusFormat, Kept, TableFile
+from replicse.registry.corpora import CorpusFormat, Kept
+from replicse.registry.table_files import TableFile
 
 TABLE_COLUMNS = (
     ("text",), ("anchor", "positive"), ("anchor", "positive", "negative"), ("first", "second"),

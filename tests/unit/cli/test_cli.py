@@ -8,10 +8,12 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from places import ROOT
 
 from replicse.cli import GROUPS, VERBS, main
 from replicse.cli.answers import SCREEN, print_error
+from replicse.errors import refusing
 
 CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
 STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
@@ -59,6 +61,7 @@ def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
         MemoryError(),
         RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
         ImportError("libtorch_cpu.so: failed to map segment from shared object"),
+        torch.OutOfMemoryError("CUDA out of memory"),
     ],
 )
 def test_memory_that_ends_is_one_sentence(capsys, monkeypatch, error):
@@ -74,6 +77,9 @@ def test_memory_that_ends_is_one_sentence(capsys, monkeypatch, error):
     assert main(["job", "results/x.json"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("replicse job: not enough memory (") and said.count("\n") == 1
+    # A library's lack of memory is no fault of the file that it loads.
+    with pytest.raises(type(error)), refusing("x.json: cannot be loaded", "fix it"):
+        raise error
     error = RuntimeError("mat1 and mat2 shapes cannot be multiplied")
     with pytest.raises(RuntimeError, match="mat1"):
         main(["job", "results/x.json"])

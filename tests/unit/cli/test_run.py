@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -130,6 +131,24 @@ def test_an_option_that_the_slurm_executor_refuses_is_named_with_its_resource(
     assert f"{file}: {location}: slurm_extra has --qos" in message and "resource qos instead" in message
     file.write_text('default-resources: {slurm_extra: "--mail-type=END"}\n')
     assert profiles.profile_named(str(tmp_path), ROOT / "workflow") == str(tmp_path)
+
+
+def test_all_options_that_the_slurm_executor_refuses_are_refused_before_the_start(capsys):
+    """Refuse each option of the executor's list in its long and its short form, also after `--`."""
+    validation = pytest.importorskip("snakemake_executor_plugin_slurm.validation")
+    refused = list(validation.get_forbidden_slurm_options())
+    extras = [
+        f"slurm_extra=--mail-type=END {option} 1" for each in profiles.SLURM_RESOURCES for option in each
+    ]
+    for extra in extras:
+        assert any(re.search(pattern, extra) for pattern in refused)
+        with pytest.raises(BadInput, match=r"which the executor refuses; (set the resource|remove it)"):
+            profiles.refuse_options("profile", extra)
+    for pattern in refused:
+        assert any(re.search(pattern, extra) for extra in extras)
+    words = ["--", "--default-resources", "slurm_extra='-p long'"]
+    assert main(["run", "simcse/table3", "--scale", "micro", "-n", *words]) == 2
+    assert "after --: slurm_extra has -p" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--profile", "gpu-box"], ["--", "--resources", "gpu=2"]])

@@ -1,6 +1,7 @@
 """Fixtures that write data files for tests."""
 
 import csv
+import gzip
 import json
 
 import pyarrow
@@ -45,7 +46,7 @@ def cache(tmp_path, monkeypatch):
     return held
 
 
-@pytest.fixture(params=["csv", "tsv", "jsonl", "parquet"])
+@pytest.fixture(params=["csv", "tsv", "jsonl", "json", "csv.gz", "parquet", "arrow"])
 def table(request, tmp_path):
     """Return a function that writes a list of dicts to a table.
 
@@ -53,14 +54,21 @@ def table(request, tmp_path):
     """
 
     def write(rows):
-        file = tmp_path / f"mine.{request.param}"
-        if request.param == "parquet":
+        file, kind = tmp_path / f"mine.{request.param}", request.param
+        if kind == "parquet":
             parquet.write_table(pyarrow.Table.from_pylist(rows), file)
-        elif request.param == "jsonl":
+        elif kind == "arrow":
+            made = pyarrow.Table.from_pylist(rows)
+            with pyarrow.ipc.new_stream(file, made.schema) as stream:
+                stream.write_table(made)
+        elif kind == "json":
+            file.write_text(json.dumps(rows, indent=1))
+        elif kind == "jsonl":
             file.write_text("".join(f"{json.dumps(row)}\n\n" for row in rows))
         else:
-            with file.open("w", newline="") as stream:
-                writer = csv.writer(stream, delimiter={"csv": ",", "tsv": "\t"}[request.param])
+            opened = gzip.open if kind == "csv.gz" else open
+            with opened(file, "wt", newline="") as stream:
+                writer = csv.writer(stream, delimiter="\t" if kind == "tsv" else ",")
                 writer.writerows([rows[0], *(row.values() for row in rows)])
         return file
 

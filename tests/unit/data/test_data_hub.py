@@ -96,7 +96,7 @@ def test_another_revision_in_the_cache_does_not_do_and_the_remedy_is_told(put, t
 
 
 def test_a_misspelt_folder_is_a_misspelt_folder(cache):
-    with pytest.raises(MissingData, match=r"^result/mine: the folder does not exist; as a hub id: "):
+    with pytest.raises(MissingData, match=r"^result/mine: no such folder here; as a hub id: "):
         encoder_folder("result/mine")
 
 

@@ -203,6 +203,12 @@ def cut(folder):
         (pickled(b"no pickle"), r"pytorch_model\.bin: cannot be loaded"),
         (pickled({3: torch.ones(2)}), r"pytorch_model\.bin: .*save a state_dict"),
         (pickled("text"), r"pytorch_model\.bin: .*save a state_dict"),
+        (
+            pickled({"epoch": 3, "net": {"a": torch.ones(2)}}),
+            'the file contains "epoch", "net"; save only the state_dict',
+        ),
+        (pickled({"a": torch.ones(2)}), "encoder is missing; the file contains a; use the weights of this"),
+        (config(hidden_act="foo"), "cannot create the encoder .*; correct it, or install the version"),
         (config(num_hidden_layers=4), r'weight "bert\.encoder\.layer\.3\.'),
         (config(num_hidden_layers=2), r'does not use weight "bert\.encoder\.layer\.2\..* and 15 more, so'),
         (config(vocab_size=98), r"word_embeddings.weight\" has shape \(97, 32\)"),

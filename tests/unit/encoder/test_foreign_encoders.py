@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from replicse.encoder.sentence import SentenceEncoder
+from replicse.encoder.tokenizer import tokenizer_digest
 from replicse.errors import BadInput, MissingData
 
 # Short and long rows, so that a batch has padding.
@@ -147,6 +148,20 @@ def test_a_tokenizer_of_characters_is_called_as_its_library_has_it(tmp_path, mod
         foreign.write_modules(tmp_path)
     encoder = SentenceEncoder.open(tmp_path, None if modules else "mean", device="cpu")
     check_vectors(encoder, model, tmp_path, lambda states: states.mean(0), 64)
+    assert len(tokenizer_digest(encoder.tokenizer)) == 12, "the vocabulary contains surrogates"
+
+
+@pytest.mark.parametrize("more", [[], [DENSE]])
+def test_modules_without_a_tokenizer_are_refused(tmp_path, more):
+    """The library would use an empty vocabulary, in which every word is unknown."""
+    foreign.write_transformer(tmp_path, "bert")
+    foreign.write_modules(tmp_path, more=more)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / name).unlink()
+    with pytest.raises(
+        MissingData, match=r"the folder has no tokenizer .*; copy the tokenizer of the encoder"
+    ):
+        SentenceEncoder.open(tmp_path, device="cpu")
 
 
 @pytest.mark.parametrize("more", [[], [DENSE]])
@@ -298,6 +313,15 @@ def test_a_module_of_its_own_code_is_refused(tmp_path):
     (tmp_path / "modules.json").write_text(json.dumps(listed))
     (tmp_path / "custom_st.py").write_text("raise SystemExit('the code of the folder ran')")
     with pytest.raises(BadInput, match=r'"custom_st\.Transformer" is code of the folder, which is not run'):
+        SentenceEncoder.open(tmp_path, device="cpu")
+
+
+def test_an_activation_of_its_own_code_is_refused(tmp_path):
+    """The library would use Tanh instead, with other vectors."""
+    kind, config, weights = DENSE
+    foreign.write_transformer(tmp_path, "bert")
+    foreign.write_modules(tmp_path, more=[(kind, {**config, "activation_function": "mine.Swish"}, weights)])
+    with pytest.raises(BadInput, match=r'"mine\.Swish" is code of the folder, which is not run'):
         SentenceEncoder.open(tmp_path, device="cpu")
 
 

@@ -122,11 +122,18 @@ def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path
             '{"model_type": "SparseEncoder"}',
             r'transformers\.json: model_type is "SparseEncoder"; expected "SentenceTransformer"',
         ),
-        ("1_Pooling/config.json", None, r"Pooling.* copy all folders that modules\.json lists"),
+        ("1_Pooling/config.json", None, r"Pooling.*; copy the files of .*1_Pooling$"),
+        (
+            "1_Pooling/config.json",
+            '{"pooling_mode": "median"}',
+            r"cannot load it \(.*; correct the folder, or",
+        ),
+        ("model.safetensors", "cut", r"model\.safetensors: cannot be loaded .*; the file is truncated"),
+        ("sentence_bert_config.json", '{"max_seq_length": "x"}', 'max_seq_length is "x"; expected a number'),
         ("1_Pooling/config.json", "{", r"1_Pooling/config\.json: cannot parse JSON"),
         ("config.json", "", r"config\.json: cannot parse JSON"),
         ("tokenizer.json", "{", r"tokenizer\.json: cannot parse JSON"),
-        ("tokenizer_config.json", "[]", "cannot load it"),
+        ("tokenizer_config.json", "[]", "cannot load the tokenizer"),
     ],
 )
 def test_a_broken_file_is_named(plain, tmp_path, file, text, problem):

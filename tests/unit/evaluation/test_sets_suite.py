@@ -116,7 +116,13 @@ def test_labels_are_probed_as_those_of_a_transfer_task(tmp_path, splits):
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("pairs.csv", "pairs-set"), ("My Data.CSV", "My-Data"), ("Übung.tsv", "Ubung"), ("測.csv", "set")],
+    [
+        ("pairs.csv", "pairs-set"),
+        ("My Data.CSV", "My-Data"),
+        ("Übung.tsv", "Ubung"),
+        ("測.csv", "set"),
+        ("a.csv.gz", "a"),
+    ],
 )
 def test_a_set_is_named_by_its_file(file, name):
     (made,) = parse_sets([[file, "first=a", "second=b", "score=c", "range=0,5"]]).items()
@@ -124,6 +130,26 @@ def test_a_set_is_named_by_its_file(file, name):
     for text in ("0-5", "0,5,1"):
         with pytest.raises(BadInput, match=rf'range is "{text}"; write .* as range=0,5'):
             parse_sets([[file, f"range={text}"]])
+
+
+def test_a_folder_that_datasets_saved_is_a_set(tmp_path):
+    import datasets
+
+    keys = ["first=a", "second=b", "score=c", "range=0,5"]
+    saved = datasets.Dataset.from_dict({"a": [ONE] * 3, "b": ["0.1", "0.5", "0.2"], "c": [1, 5, 2.5]})
+    datasets.DatasetDict({"dev": saved, "test": saved}).save_to_disk(tmp_path / "mine")
+    with pytest.raises(BadInput, match=r"mine: contains several splits; use one of .*mine/dev, .*mine/test$"):
+        parse_sets([[str(tmp_path / "mine"), *keys]])
+    wanted = parse_sets([[str(tmp_path / "mine" / "test"), *keys]])
+    scores = evaluated(Angles(), **wanted)["suites"]["sets"]["test"]
+    assert (scores["n"], scores["spearman"]["all"]) == (3, 100) and len(scores["sha256"]) == 64
+    saved.save_to_disk(tmp_path / "parts", num_shards=2)
+    for folder, problem in (
+        ("parts", "in 2 files; save it with num_shards=1"),
+        ("", "is not a saved dataset"),
+    ):
+        with pytest.raises(BadInput, match=problem):
+            parse_sets([[str(tmp_path / folder), *keys]])
 
 
 def test_what_is_undefined_is_none_with_its_reason(tmp_path):

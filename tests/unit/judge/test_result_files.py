@@ -4,11 +4,14 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cases import cases
+from scipy.stats import bootstrap, spearmanr
 
 from replicse.cli import main
 from replicse.errors import BadInput
+from replicse.judge.values.pairs import pack_pairs
 from replicse.judge.values.result_differences import compare_results
 from replicse.judge.values.result_files import read_results
 
@@ -57,6 +60,7 @@ MARKED = r"""
 Model & STS12 & STS13 & STS14 & STS15 \\
 ours & \textbf{68.40} & \underline{82.41}$_{\pm 0.3}$ & 74.38 ± 0.12 & see text \\
 """
+GOLD = np.arange(120) / 24
 OURS = {"avg": 75.5, "STS12": {"all": 68.4, "n": 3108, "low": 66.0}}
 
 
@@ -257,3 +261,78 @@ def test_one_table_compares_each_task_once(tmp_path, capsys, monkeypatch):
     ):
         compare_results(one, read_results(written(tmp_path / "c.json", mteb("SciFact", 0.1))))
     assert main(["compare", "a", "absent/b"]) == 2 and "absent/b does not exist" in capsys.readouterr().err
+
+
+def evaluated(folder, name, cosines, gold=GOLD, **more):
+    """Write a result of `evaluate --out` with its pairs.
+
+    Args:
+        folder: Folder of the files.
+        name: Name of the file without suffix.
+        cosines: Array of cosines.
+        gold: Array of gold scores. Default: `GOLD`.
+        more: Further entries of the result.
+    """
+    scores = {"all": float(100 * spearmanr(cosines, gold).statistic), "mean": 1.0}
+    written(folder / f"{name}.json", {"suites": {"sets": {"rated": {"spearman": scores}}}, **more})
+    return written(folder / f"{name}.pairs.json", {"sets/rated/spearman": pack_pairs(cosines, gold)})
+
+
+def test_a_difference_has_a_paired_interval_over_sentence_pairs(tmp_path, capsys, monkeypatch):
+    """The interval is that of scipy's paired bootstrap of the difference."""
+    monkeypatch.chdir(tmp_path)
+    noise = np.random.default_rng(5).normal(size=(3, len(GOLD)))
+    sides = {"a": GOLD + 2 * noise[0], "b": GOLD + 2 * noise[0] + 0.3 * noise[1], "c": GOLD + noise[2]}
+    for name, cosines in sides.items():
+        evaluated(tmp_path, name, cosines)
+    evaluated(tmp_path, "other", GOLD + noise[1], GOLD[::-1])
+
+    def difference(a, b, gold):
+        return spearmanr(b, gold).statistic - spearmanr(a, gold).statistic
+
+    for second, is_real in (("b", False), ("c", True)):
+        assert main(["compare", "a.json", f"{second}.json", "--json"]) == 0
+        score = json.loads(capsys.readouterr().out)["scores"]["sets/rated/spearman/all"]
+        data = (sides["a"], sides[second], GOLD)
+        drawn = bootstrap(
+            data, difference, paired=True, vectorized=False, n_resamples=999, method="percentile", rng=1
+        )
+        expected = [100 * drawn.confidence_interval.low, 100 * drawn.confidence_interval.high]
+        assert [score["low"], score["high"]] == pytest.approx(expected, abs=1.5)
+        assert score["difference"] == pytest.approx(100 * difference(*data), abs=0.01)
+        assert (score["low"] > 0) == is_real
+    assert main(["compare", "a.json", "c.json"]) == 0
+    text = capsys.readouterr().out
+    assert f"{score['low']:+.2f} to {score['high']:+.2f}" in text and "paired bootstrap" in text
+    assert main(["compare", "a.json", "other.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["scores"]["sets/rated/spearman/all"]["low"] is None
+
+
+def test_several_results_are_one_table_with_the_best_in_bold(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "one.json", SENTEVAL)
+    written(tmp_path / "a_b.json", STS)
+    better = dict.fromkeys(("STS12", "STS13"), 90.0)
+    written(tmp_path / "c.json", {"suites": {"sts": {task: {"all": each} for task, each in better.items()}}})
+    words = ["compare", "one.json", "a_b.json", "c.json"]
+    assert main([*words, "--format", "markdown"]) == 0
+    header, _, one, _, last = capsys.readouterr().out.splitlines()
+    assert (
+        header.startswith("| encoder | STS12 | STS13 |") and "| sts-dev/STS-B/all | sts/STS-B/all |" in header
+    )
+    # The averages of results with missing tasks are empty.
+    assert header.endswith("| avg |") and one.endswith("| 76.25 |") and last.endswith("|  |")
+    assert last.startswith("| c.json | **90.00** | **90.00** |  |") and "**68.40**" not in one
+    assert main([*words, "--format", "latex"]) == 0
+    assert r"a\_b.json & 68.40 & 82.41" in capsys.readouterr().out
+    assert main([*words, "--format", "csv"]) == 0
+    assert "\nc.json,90.00,90.00,,,," in capsys.readouterr().out
+    assert main(words) == 0
+    assert "90.00*" in capsys.readouterr().out
+    evaluated(tmp_path, "d", GOLD, inputs={"data": {"sets/rated": "1"}})
+    evaluated(tmp_path, "e", GOLD, inputs={"data": {"sets/rated": "2"}})
+    assert main(["compare", "d.json", "e.json", "--format", "markdown"]) == 0
+    told = capsys.readouterr()
+    assert "**" not in told.out and "sets/rated/spearman/all: computed on different datasets" in told.err
+    Path("study", "items").mkdir(parents=True)
+    assert main([*words, "study"]) == 2 and "study: is a study" in capsys.readouterr().err

@@ -93,8 +93,28 @@ def test_the_record_says_what_was_computed(data, tmp_path, write, length):
     evaluate_and_write(job, arguments, write_scores)
     result = json.loads((tmp_path / "scores.json").read_text(), parse_constant=nothing_but_numbers)
     assert result["provenance"]["precision"] == "fp32"
-    assert result["max_length"] == length
+    assert result["max_length"] == length and result["width"] in (16, 32)
     assert result["unread"] == []
+
+
+def test_the_first_dimensions_are_scored_in_one_table(data, tmp_path, capsys):
+    foreign.write_static(tmp_path / "encoder")
+    encoder = replicse.Encoder.open(tmp_path / "encoder", device="cpu")
+    words = ["evaluate", "--encoder", str(tmp_path / "encoder"), "--suite", "sts-dev", "--data", str(data)]
+    words += ["--options", json.dumps(OPTIONS), "--out", str(tmp_path / "a.json"), "--device", "cpu"]
+    assert main([*words, "--width", "4,8"]) == 0
+    result = json.loads((tmp_path / "a.json").read_text())
+    rows = [line.split()[0] for line in capsys.readouterr().out.splitlines()[-4:]]
+    assert rows == ["width", "4", "8", "16"]
+    for width in (4, 8):
+        expected = replicse.evaluate(
+            lambda texts, width=width: encoder(texts)[:, :width], "sts-dev", data, options=OPTIONS
+        )
+        assert result["widths"][str(width)] == expected["suites"]
+    assert result["widths"]["4"] != result["suites"] != result["widths"]["8"]
+    for text in ("0", "8,17"):
+        assert main([*words, "--width", text]) == 2
+        assert "the vectors have 16 dimensions" in capsys.readouterr().err
 
 
 def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_path, capsys):
@@ -114,10 +134,21 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
 
     def differences(one, other):
         capsys.readouterr()
-        assert main(["compare", str(tmp_path / f"{one}.json"), str(tmp_path / f"{other}.json")]) == 0
+        files = [str(tmp_path / f"{name}.json") for name in (one, other)]
+        assert main(["compare", *files, "--all"]) == 0
         return " ".join(capsys.readouterr().out.split())
 
     evaluate("a")
+    said = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
+    result = json.loads((tmp_path / "a.json").read_text())
+    inputs, rows = result["inputs"], result["suites"]["sets"]["own"]["sha256"]
+    assert (
+        f"weights sha256 {inputs['weights']}, settings {inputs['settings']}; engine packed, pooling mean"
+        in said
+    )
+    assert (
+        "24 tokens, width 32, fp32, prompt none data sha256: " in said and f"own {rows[:12]} sts-dev" in said
+    )
     evaluate("b")
     text = differences("a", "b")
     assert "of another dataset" not in text and "prompt" not in text and "weights" not in text
@@ -128,6 +159,10 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
     assert "prompt: none in A, find: in B" in text and "weights" not in text
     foreign.change_weights(folder, lambda weights: {name: weight / 2 for name, weight in weights.items()})
     evaluate("d")
+    foreign.change_json(folder / "1_Pooling/config.json", pooling_mode="max")
+    evaluate("max")
+    assert "engine: packed in A, sentence-transformers in B" in differences("a", "max")
+    foreign.change_json(folder / "1_Pooling/config.json", pooling_mode="mean")
     text = differences("c", "d")
     assert " weights: " in text and "prompt" not in text and "another dataset" not in text
     root = tmp_path / "other" / "data"

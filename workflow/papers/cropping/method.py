@@ -5,14 +5,15 @@ The module defines the corpora of texts and of chunks, and the suite `knn` with 
 
 import math
 from collections.abc import Callable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from replicse.checked import Checked, Count, Id, Text, Whole
-from replicse.registry.corpora import TABLE_KINDS, Corpus, CorpusFormat, HubDataset, HubPart, OneFile
+from replicse.registry.corpora import Corpus, CorpusFormat, HubDataset, HubPart, OneFile
 from replicse.registry.suites import COUNT, PERCENTAGE, Suite, SuiteOptions, metrics_in, only_sets
+from replicse.registry.table_files import TABLE_KINDS, table_kind
 
 DISTANCES = ("euclidean", "cosine")
 
@@ -47,7 +48,7 @@ class Documents(OneFile):
 
     @model_validator(mode="after")
     def _has_headings_in_a_table(self) -> Self:
-        is_table = PurePosixPath(self.file).suffix.lower() in TABLE_KINDS
+        is_table = table_kind(self.file) in TABLE_KINDS
         if is_table and not self.text:
             raise ValueError(f'text, the heading of the texts, because "{self.file}" is a table')
         if self.text and not is_table:

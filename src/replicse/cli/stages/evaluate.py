@@ -32,7 +32,8 @@ def evaluate_and_write(job: EvaluationJob, arguments: Namespace, write: Write = 
 
     Args:
         job: the encoder and the suites.
-        arguments: `data` (the data root or data.json), `out` (the file to write), `threads` and `device`.
+        arguments: `data` (the data root or data.json), `out` (the file to write), `threads`, `device` and optionally
+            `width` (further widths).
         write: the function that writes the result. Default: `write_json`.
 
     Returns:
@@ -44,7 +45,11 @@ def evaluate_and_write(job: EvaluationJob, arguments: Namespace, write: Write = 
 
     set_threads(arguments.threads)
     result = evaluate_request(
-        job, data_folder(arguments.data), arguments.out.with_suffix(""), arguments.device
+        job,
+        data_folder(arguments.data),
+        arguments.out.with_suffix(""),
+        arguments.device,
+        getattr(arguments, "width", ()),
     )
     result["pairs"] = {task: pack_pairs(*sides) for task, sides in result["pairs"].items()}
     write(arguments.out, dict(result))

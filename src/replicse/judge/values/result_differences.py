@@ -1,11 +1,11 @@
 """Comparison of two results of other tools."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from replicse.errors import BadInput
-from replicse.judge.values.result_files import ROUNDING, ExternalResults, other_aggregation
+from replicse.judge.values.result_files import ROUNDING, ExternalResults, main_scores, other_aggregation
 from replicse.judge.values.result_scores import AVERAGED, SAME
 
 Standing = Literal["equal", "within numerics", "beyond numerics", "another dataset"]
@@ -20,12 +20,16 @@ class ComparedScore:
         a, b: the scores x 100.
         difference: b minus a; None if the scores are of different data.
         standing: the result of the comparison.
+        low, high: the 95% interval of the difference, by a paired bootstrap over sentence pairs; None if the pairs
+            are not stored in both results.
     """
 
     a: float
     b: float
     difference: float | None
     standing: Standing
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -92,8 +96,11 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
             data[name] = differing
     of_other_data = {name for name in names if name in data or not data.keys().isdisjoint(_parts(name))}
     scores = {name: _compare(*both[name], name in of_other_data) for name in names}
-    only_a = [name for name in _main_scores(a) if name not in both]
-    only_b = [name for name in _main_scores(b) if a.score(name) is None]
+    for name in names:
+        if name in a.pairs and name in b.pairs and name not in of_other_data:
+            scores[name] = _with_interval(scores[name], a.pairs[name], b.pairs[name])
+    only_a = [name for name in main_scores(a) if name not in both]
+    only_b = [name for name in main_scores(b) if a.score(name) is None]
     return Differences(
         a=str(a.place),
         b=str(b.place),
@@ -106,11 +113,6 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
         remarks_a=a.remark_lines(),
         remarks_b=b.remark_lines(),
     )
-
-
-def _main_scores(results: ExternalResults) -> list[str]:
-    """Return the names of scores without other aggregations of the same task."""
-    return [name for name in results.scores if other_aggregation(name) not in results.scores]
 
 
 def _parts(name: str) -> set[str]:
@@ -136,3 +138,17 @@ def _compare(a: float, b: float, is_other_data: bool) -> ComparedScore:
     if size <= NUMERICS:
         return ComparedScore(a, b, b - a, "within numerics")
     return ComparedScore(a, b, b - a, "beyond numerics")
+
+
+def _with_interval(score: ComparedScore, a: Mapping[str, str], b: Mapping[str, str]) -> ComparedScore:
+    """Add the interval of a difference if both gold scores are equal."""
+    import numpy as np
+
+    from replicse.evaluation.bootstrap import spearman_difference
+    from replicse.judge.values.pairs import unpack_side
+
+    gold = unpack_side(a["gold"])
+    if not np.array_equal(gold, unpack_side(b["gold"])):
+        return score
+    interval = spearman_difference(unpack_side(a["cosine"]), unpack_side(b["cosine"]), gold)
+    return replace(score, low=100 * interval.low, high=100 * interval.high) if interval else score

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, MissingData
-from replicse.files import parse_json, read_text
+from replicse.files import parse_json, read_json, read_text
 from replicse.judge.values.result_logs import evaluator_rows, evaluator_scores, log_scores, trainer_scores
 from replicse.judge.values.result_mteb import is_mteb, read_mteb
 from replicse.judge.values.result_scores import (
@@ -27,6 +27,7 @@ from replicse.registry.suites import AGGREGATIONS
 
 TOOLS = "mteb, SentEval, SimCSE, sentence-transformers, Weights & Biases or RepliCSE"
 KINDS, MODEL_META = (".json", ".txt", ".log", ".out", ".csv"), "model_meta.json"
+PAIRS = ".pairs.json"  # the suffix of the cosines that `evaluate` writes next to the scores
 ROUNDING = 0.011
 PREFIX = 12  # number of shown digits of a sha256
 
@@ -42,6 +43,7 @@ class ExternalResults:
         remarks: dict from remark to the names of scores and files.
         data: facts about the dataset of scores, such as `n` or `sha256`, by metric path or a common prefix.
         inputs: digests of the evaluated encoder and datasets, and the prompts, by name.
+        pairs: cosines and gold scores of the sentence pairs of scores, packed, by metric path.
     """
 
     place: Path
@@ -50,6 +52,7 @@ class ExternalResults:
     remarks: Mapping[str, Sequence[str]]
     data: Mapping[str, Mapping[str, str]]
     inputs: Mapping[str, str]
+    pairs: Mapping[str, Mapping[str, str]]
 
     def score(self, metric_path: str) -> float | None:
         """Return the score at a metric path; None if it does not exist.
@@ -71,7 +74,7 @@ class ExternalResults:
 
     def scores_listed(self) -> str:
         """Return the names and values of the scores as a string."""
-        names = [name for name in self.scores if other_aggregation(name) not in self.scores]
+        names = main_scores(self)
         scores = [f"{name} {self.scores[name]:.2f}" for name in names]
         kind = "development " if all("-dev/" in name for name in self.scores) else ""
         return f"the {kind}scores {some(scores)}"
@@ -104,7 +107,9 @@ def read_results(place: Path) -> ExternalResults:
     else:
         inside, contents = [place.with_name(MODEL_META)], [_read_file(place, model)]
     files = [file for file in inside if file.is_file()]
-    contents += [_read_or_name(file) for file in files if file.suffix in KINDS]
+    contents += [
+        _read_or_name(file) for file in files if file.suffix in KINDS and not file.match(f"*{PAIRS}")
+    ]
     results = _gather(place, contents)
     if results.scores:
         return results
@@ -155,10 +160,12 @@ def _gather(place: Path, contents: Sequence[Content]) -> ExternalResults:
     settings: dict[str, str] = {}
     data: dict[str, Mapping[str, str]] = {}
     inputs: dict[str, str] = {}
+    pairs: dict[str, Mapping[str, str]] = {}
     for content in contents:
         settings = {**content.settings, **settings}
         data = {**content.data, **data}
         inputs = {**content.inputs, **inputs}
+        pairs = {**content.pairs, **pairs}
         for score in content.scores:
             remark = score.remark
             if score.value is not None:
@@ -167,7 +174,7 @@ def _gather(place: Path, contents: Sequence[Content]) -> ExternalResults:
                     remark = "several values, the first is used"
             if remark:
                 remarks[remark].append(score.path)
-    results = ExternalResults(place, scores, settings, remarks, data, inputs)
+    results = ExternalResults(place, scores, settings, remarks, data, inputs, pairs)
     for name, parts in AVERAGED.items():
         found = map(results.score, parts)
         values = [value for value in found if value is not None]
@@ -194,6 +201,9 @@ def _read_file(place: Path, model: str = "") -> Content:
     content = scores_at_places(flatten(document))
     content.data.update({**rows_at_places(flatten(document)), **dict(_data_facts(document))})
     content.inputs.update(_inputs(document))
+    pairs = place.with_suffix(PAIRS)
+    if pairs.is_file():
+        content.pairs.update({f"{path}/all": sides for path, sides in as_dict(read_json(pairs)).items()})
     return content
 
 
@@ -254,3 +264,12 @@ def other_aggregation(name: str) -> str:
     if last in AGGREGATIONS[1:]:
         return f"{above}/{AGGREGATIONS[0]}"
     return ""
+
+
+def main_scores(results: ExternalResults) -> list[str]:
+    """Return the names of scores without other aggregations of the same task.
+
+    Args:
+        results: the results.
+    """
+    return [name for name in results.scores if other_aggregation(name) not in results.scores]

@@ -43,7 +43,7 @@ PLACES = (
 )
 SETTINGS = (
     r"(provenance/)?"
-    r"(?P<name>encoder|pooling|max_length|tokenizer|step|(postprocess|device|versions|precision).*)"
+    r"(?P<name>encoder|pooling|max_length|width|tokenizer|engine|step|(postprocess|device|versions|precision).*)"
 )
 # Scores with two names. SICK-R of mteb uses another test set, so it is not included.
 SAME = {"mteb/STSBenchmark": "sts/STS-B/all"}
@@ -87,12 +87,14 @@ class Content:
         settings: settings as strings, by name.
         data: facts about the dataset of scores, such as `n` or `sha256`, by metric path or a common prefix.
         inputs: digests of the evaluated encoder and datasets, and the prompts, by name.
+        pairs: cosines and gold scores of the sentence pairs of scores, packed, by metric path.
     """
 
     scores: list[ResultScore] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     data: dict[str, dict[str, str]] = field(default_factory=dict)
     inputs: dict[str, str] = field(default_factory=dict)
+    pairs: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def scores_at_places(pairs: Iterable[tuple[str, Any]]) -> Content:
