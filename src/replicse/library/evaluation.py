@@ -116,7 +116,8 @@ def evaluate_request(
     reading = describe_reading(source, request)
     if widths and not 1 <= min(widths) <= max(widths) <= reading["width"]:
         raise BadInput(
-            f"--width is {', '.join(map(str, widths))}; the vectors have {reading['width']} dimensions"
+            f"--width is {', '.join(map(str, widths))}, but should be between 1 and {reading['width']}, the width of"
+            " the vectors"
         )
     facts = {
         "folder": request.encoder,

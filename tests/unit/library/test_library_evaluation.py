@@ -114,7 +114,7 @@ def test_the_first_dimensions_are_scored_in_one_table(data, tmp_path, capsys):
     assert result["widths"]["4"] != result["suites"] != result["widths"]["8"]
     for text in ("0", "8,17"):
         assert main([*words, "--width", text]) == 2
-        assert "the vectors have 16 dimensions" in capsys.readouterr().err
+        assert "should be between 1 and 16" in capsys.readouterr().err
 
 
 def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_path, capsys):
