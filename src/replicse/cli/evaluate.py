@@ -330,6 +330,14 @@ def parse_sets(values: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
             except ValueError:
                 raise BadInput(f"{location}: {problem}") from None
             keys["range"] = [low, high]
+        if "positive_above" in keys:
+            try:
+                keys["positive_above"] = float(keys["positive_above"])
+            except ValueError:
+                problem = (
+                    f'positive_above is "{keys["positive_above"]}"; write a number, such as positive_above=4'
+                )
+                raise BadInput(f"{location}: {problem}") from None
         name = name_set(path.name if path.is_dir() else Path(file.removesuffix(".gz")).stem)
         if name in sets:
             raise BadInput(f'{location}: another file also gives the name "{name}"; rename this file')

@@ -69,21 +69,30 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
     gold = np.concatenate([subset.gold for subset in subsets])
     first = np.concatenate([vectors(subset.first) for subset in subsets])
     second = np.concatenate([vectors(subset.second) for subset in subsets])
-    positive = gold > POSITIVE_ABOVE
-    result: dict[str, Any] = {
-        "alignment": None,
-        "uniformity": None,
-        "n_positive": int(positive.sum()),
-        "n_sentences": 2 * len(gold),
-    }
+    result, reason = measure_pairs(first, second, gold > POSITIVE_ABOVE)
+    result["n_sentences"] = 2 * len(gold)
+    return {**result, "failures": {"alignment": reason, "uniformity": reason}} if reason else result
+
+
+def measure_pairs(first: np.ndarray, second: np.ndarray, positive: np.ndarray) -> tuple[dict[str, Any], str]:
+    """Compute the alignment of positive pairs, and the uniformity of all vectors.
+
+    Args:
+        first: The vectors of the first sentences, (pairs, width).
+        second: The vectors of the second sentences.
+        positive: Whether each pair is positive, (pairs,).
+
+    Returns:
+        A dict with `alignment`, `uniformity` and `n_positive`, and the reason if both numbers are None.
+    """
+    result: dict[str, Any] = {"alignment": None, "uniformity": None, "n_positive": int(positive.sum())}
     norms = np.linalg.norm(np.concatenate([first, second]), axis=1)
     if not (np.isfinite(norms).all() and norms.all()):
-        reason = "a sentence vector is zero or not finite"
-        return {**result, "failures": {"alignment": reason, "uniformity": reason}}
+        return result, "a sentence vector is zero or not finite"
     first, second = normalised(first), normalised(second)
     result["alignment"] = alignment(first[positive], second[positive])
     result["uniformity"] = uniformity(np.concatenate([first, second]))
-    return result
+    return result, ""
 
 
 def normalised(vectors: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from replicse.data.set_tables import load_labelled, load_pairs
 from replicse.data.sts import StsSubset
 from replicse.data.transfer import TransferTask
 from replicse.evaluation.correlation import pearson, spearman
+from replicse.evaluation.geometry import measure_pairs
 from replicse.evaluation.sts import bounds, predict, score_task
 from replicse.evaluation.suites import Vectors, focused
 from replicse.evaluation.transfer import METRICS, SETTINGS, run_task
@@ -41,8 +42,9 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
     """Compute the scores of each dataset (x 100).
 
     Pairs get `spearman` and `pearson`, each with all, mean and wmean like the STS tasks. Labelled sentences
-    get `accuracy` and `dev_accuracy` of the probe of the transfer tasks. If a post-processing is fitted on
-    the target, it is fitted on each dataset separately.
+    get `accuracy` and `dev_accuracy` of the probe of the transfer tasks. Pairs of a dataset with
+    `positive_above` also get `alignment`, `uniformity` and `n_positive`. If a post-processing is fitted on the
+    target, it is fitted on each dataset separately.
 
     Args:
         root: Not used.
@@ -59,7 +61,12 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
     pairs: dict[str, Pairs] = {}
     for name, one in sets.items():
         if one.has_pairs:
-            scores[name], reasons, pairs[f"{name}/spearman"] = _similarity(load_pairs(one), vectors)
+            subsets = load_pairs(one)
+            scores[name], reasons, pairs[f"{name}/spearman"] = _similarity(subsets, vectors)
+            if one.positive_above is not None:
+                geometry, reason = _geometry(subsets, vectors, one.positive_above)
+                scores[name] |= geometry
+                reasons |= dict.fromkeys(("alignment", "uniformity"), reason) if reason else {}
         else:
             scores[name], reasons = _probe(load_labelled(name, one), vectors)
         scores[name] |= {"file": one.file, "sha256": sha256_of(Path(one.file))}
@@ -83,6 +90,21 @@ def _similarity(
                 failures[f"{kind}/{key}"] = reason
     scores["spearman"] |= bounds(*both)
     return scores, failures, both
+
+
+def _geometry(subsets: Sequence[StsSubset], vectors: Vectors, above: float) -> tuple[dict[str, Any], str]:
+    """Return alignment and uniformity, and the reason if they are missing."""
+    fitted = focused(vectors, _of_pairs(subsets))
+    first = np.concatenate([fitted(subset.first) for subset in subsets])
+    second = np.concatenate([fitted(subset.second) for subset in subsets])
+    positive = np.concatenate([subset.gold for subset in subsets]) > above
+    if not positive.any():
+        return {
+            "alignment": None,
+            "uniformity": None,
+            "n_positive": 0,
+        }, f"no pair has a score above {above:g}"
+    return measure_pairs(first, second, positive)
 
 
 def _probe(task: TransferTask, vectors: Vectors) -> tuple[dict[str, Any], dict[str, str]]:

@@ -11,8 +11,9 @@ from replicse.checked import Checked, Id, Number, Text, UserMessage
 from replicse.registry.table_files import TableFile
 
 SET_SPLITS = ("train", "dev", "test")
-# The required keys of each kind of dataset, and the optional key.
-KINDS = {("first", "second", "score", "range"): "subset", ("text", "label"): "split"}
+# The required keys of each kind of dataset, and the optional keys.
+KINDS = {("first", "second", "score", "range"): {"subset", "positive_above"}, ("text", "label"): {"split"}}
+GEOMETRY = ("alignment", "uniformity", "n_positive")
 # Names that the results of a suite use for other data.
 RESERVED = ("failures", "pairs")
 
@@ -41,6 +42,8 @@ class EvaluationSet(Checked):
         score: the heading of the score.
         range: the lowest and the highest possible score.
         subset: the heading of subsets, which are also correlated separately.
+        positive_above: pairs with a higher score are positive pairs. If this is set, the alignment of the positive pairs
+            and the uniformity of all sentences are also computed. Default: None.
         text: the heading of labelled sentences.
         label: the heading of their labels.
         split: the heading of `train`, `dev` or `test`. Without it, the sentences are cross-validated.
@@ -53,6 +56,7 @@ class EvaluationSet(Checked):
     score: Text | None = None
     range: tuple[Number, Number] | None = None
     subset: Text | None = None
+    positive_above: Number | None = None
     text: Text | None = None
     label: Text | None = None
     split: Text | None = None
@@ -60,12 +64,20 @@ class EvaluationSet(Checked):
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> Self:
         keys = self.plain().keys() - {"file"}
-        if not any(keys - {beside} == set(wanted) for wanted, beside in KINDS.items()):
+        if not any(keys - optional == set(required) for required, optional in KINDS.items()):
             raise ValueError(
-                "first, second, score and range, perhaps subset; or text and label, perhaps split"
+                "first, second, score and range, perhaps subset and positive_above; or text and label, perhaps split"
             )
         if self.range and self.range[0] >= self.range[1]:
             raise UserMessage(f"range is {list(self.range)}; expected the lowest score, then the highest")
+        if (
+            self.range
+            and self.positive_above is not None
+            and not self.range[0] <= self.positive_above < self.range[1]
+        ):
+            raise UserMessage(
+                f"positive_above is {self.positive_above}; it should be in the range, below the highest score"
+            )
         return self
 
     @property
@@ -77,7 +89,8 @@ class EvaluationSet(Checked):
     def metrics(self) -> str:
         """Return the names of the metrics as a string."""
         if self.has_pairs:
-            return "spearman and pearson, each all, mean and wmean"
+            names = "spearman and pearson, each all, mean and wmean"
+            return f"{names}; {', '.join(GEOMETRY)}" if self.positive_above is not None else names
         return "accuracy and dev_accuracy"
 
     def yields(self, metric: str) -> bool:
@@ -86,6 +99,8 @@ class EvaluationSet(Checked):
         Args:
             metric: The path of the metric below the name of the dataset, such as "spearman/all".
         """
+        if metric in GEOMETRY:
+            return self.positive_above is not None
         return metric in ("n", "file", "sha256") or ("/" in metric) == self.has_pairs
 
     def recipe(self) -> dict[str, object]:

@@ -22,6 +22,7 @@ from replicse.registry.ranges import (
     metrics_in,
 )
 from replicse.registry.registry import current
+from replicse.registry.sets import GEOMETRY
 from replicse.registry.suite_options import (
     TRANSFER_SPLITS,
     TRANSFER_TASKS,
@@ -252,6 +253,7 @@ SUITES: dict[str, Suite] = {
             **metrics_in(CORRELATION, ("*",), ("spearman", "pearson"), AGGREGATIONS),
             **metrics_in(CORRELATION, ("*/spearman",), _BOUNDS),
             **metrics_in(PERCENTAGE, ("*",), ("accuracy", "dev_accuracy")),
+            **{f"*/{name}": _GEOMETRY[name] for name in GEOMETRY},
             **{"*/n": COUNT, "*/file": None, "*/sha256": None},
         },
         options=SetsOptions,

@@ -167,6 +167,37 @@ def test_what_is_undefined_is_none_with_its_reason(tmp_path):
     assert outcome["failures"]["sets/labels/accuracy"] == "a sentence vector is not finite"
 
 
+def test_alignment_and_uniformity_of_pairs_above_a_score(tmp_path):
+    """Compares with a slow loop over all pairs of sentences."""
+    rows = [(0.9, 5, "x"), (-0.3, 4.5, "y"), (0.2, 4, "x"), (-0.8, 1, "y")]
+    (tmp_path / "mine.csv").write_text(
+        "".join(["a,b,c,d\n", *(f"{ONE},{cosine},{score},{part}\n" for cosine, score, part in rows)])
+    )
+    words = ["first=a", "second=b", "score=c", "range=0,5", "subset=d", "positive_above=4"]
+    (wanted,) = parse_sets([[str(tmp_path / "mine.csv"), *words]]).values()
+    scores = evaluated(Angles(), mine=wanted)["suites"]["sets"]["mine"]
+    assert scores["n_positive"] == 2
+    assert scores["alignment"] == pytest.approx(((2 - 2 * 0.9) + (2 + 2 * 0.3)) / 2)
+    every = [at(1.0)] * 4 + [at(cosine) for cosine, *_ in rows]
+    kernels = []
+    for i, x in enumerate(every):
+        for y in every[:i]:
+            kernels.append(np.exp(-2 * ((x[0] - y[0]) ** 2 + (x[1] - y[1]) ** 2)))
+    assert scores["uniformity"] == pytest.approx(np.log(np.mean(kernels)))
+    assert (
+        "alignment"
+        not in evaluated(Angles(), mine=written(tmp_path / "mine.csv", rows))["suites"]["sets"]["mine"]
+    )
+    none = evaluated(Angles(), mine=set_of(**{**wanted.plain(), "positive_above": 4.99}))
+    assert none["suites"]["sets"]["mine"]["n_positive"] == 1
+    with pytest.raises(
+        BadInput, match=r"positive_above is 5\.0; it should be in the range, below the highest score"
+    ):
+        parse_sets([[str(tmp_path / "mine.csv"), *words[:-1], "positive_above=5"]])
+    with pytest.raises(BadInput, match=r'positive_above is "four"; write a number, such as positive_above=4'):
+        parse_sets([[str(tmp_path / "mine.csv"), *words[:-1], "positive_above=four"]])
+
+
 def test_pairs_are_encoded_in_blocks(tmp_path, monkeypatch):
     rows = [(i / 10 - 0.9, i % 5, "xyz"[i % 3]) for i in range(18)]
     wanted = written(tmp_path / "mine.csv", rows)
