@@ -75,7 +75,7 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
 
 
 def measure_pairs(first: np.ndarray, second: np.ndarray, positive: np.ndarray) -> tuple[dict[str, Any], str]:
-    """Compute the alignment of positive pairs, and the uniformity of all vectors.
+    """Compute the alignment of positive pairs, and uniformity.
 
     Args:
         first: The vectors of the first sentences, (pairs, width).

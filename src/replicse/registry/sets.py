@@ -8,12 +8,13 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, model_validator
 
 from replicse.checked import Checked, Id, Number, Text, UserMessage
+from replicse.registry.ranges import COUNT, Range
 from replicse.registry.table_files import TableFile
 
 SET_SPLITS = ("train", "dev", "test")
 # The required keys of each kind of dataset, and the optional keys.
 KINDS = {("first", "second", "score", "range"): {"subset", "positive_above"}, ("text", "label"): {"split"}}
-GEOMETRY = ("alignment", "uniformity", "n_positive")
+GEOMETRY = {"alignment": Range(0, 4), "uniformity": Range(-8, 0), "n_positive": COUNT}
 # Names that the results of a suite use for other data.
 RESERVED = ("failures", "pairs")
 
@@ -42,8 +43,8 @@ class EvaluationSet(Checked):
         score: the heading of the score.
         range: the lowest and the highest possible score.
         subset: the heading of subsets, which are also correlated separately.
-        positive_above: pairs with a higher score are positive pairs. If this is set, the alignment of the positive pairs
-            and the uniformity of all sentences are also computed. Default: None.
+        positive_above: pairs with a higher score are positive pairs. If this is set, the alignment of the positive
+            pairs and the uniformity of all sentences are also computed. Default: None.
         text: the heading of labelled sentences.
         label: the heading of their labels.
         split: the heading of `train`, `dev` or `test`. Without it, the sentences are cross-validated.
@@ -69,7 +70,7 @@ class EvaluationSet(Checked):
                 "first, second, score and range, perhaps subset and positive_above; or text and label, perhaps split"
             )
         if self.range and self.range[0] >= self.range[1]:
-            raise UserMessage(f"range is {list(self.range)}; expected the lowest score, then the highest")
+            raise UserMessage(f"range is {list(self.range)}; it should be the lowest score, then the highest")
         if (
             self.range
             and self.positive_above is not None

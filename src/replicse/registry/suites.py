@@ -109,7 +109,8 @@ class Suite:
 _BOUNDS = ("low", "high")
 _RANKS = tuple(str(rank) for rank in range(1, NEIGHBOURS + 1))
 _ON_TEST = {"splits": ("test",)}
-_GEOMETRY = {"alignment": Range(0, 4), "uniformity": Range(-8, 0), "n_positive": COUNT, "n_sentences": COUNT}
+_GEOMETRY = {**GEOMETRY, "n_sentences": COUNT}
+_OF_SETS = {**GEOMETRY, "n": COUNT, "file": None, "sha256": None}
 
 
 def _of_each(tasks: Iterable[str], metric: str) -> tuple[str, ...]:
@@ -253,8 +254,7 @@ SUITES: dict[str, Suite] = {
             **metrics_in(CORRELATION, ("*",), ("spearman", "pearson"), AGGREGATIONS),
             **metrics_in(CORRELATION, ("*/spearman",), _BOUNDS),
             **metrics_in(PERCENTAGE, ("*",), ("accuracy", "dev_accuracy")),
-            **{f"*/{name}": _GEOMETRY[name] for name in GEOMETRY},
-            **{"*/n": COUNT, "*/file": None, "*/sha256": None},
+            **{f"*/{name}": allowed for name, allowed in _OF_SETS.items()},
         },
         options=SetsOptions,
         named_by="sets",
@@ -331,12 +331,10 @@ def _metric(path: str) -> str | None:
     if rest in metrics:
         return rest
     suite = current().suites.get(name)
-    listed = suite.listed if suite else None
-    if listed and rest not in listed():
+    if suite and suite.listed and rest not in suite.listed():
         return None
     for pattern in metrics:
-        is_pattern = "*" in pattern and pattern.count("/") == rest.count("/")
-        if is_pattern and fnmatchcase(rest, pattern):
+        if pattern.count("/") == rest.count("/") and fnmatchcase(rest, pattern):
             return pattern
     return None
 
