@@ -130,7 +130,7 @@ def _sst2(path: Path) -> Iterator[Row]:
     for number, line in filled_lines(path):
         sentence, tab, label = line.rpartition("\t")
         if not tab:
-            raise BadInput(f"{path}:{number}: expected a sentence, a tab, and 0 or 1; fix the line")
+            raise BadInput(f"{path}:{number}: the line should be a sentence, a tab, and 0 or 1")
         yield _binary(label, path, number), one_spaced(sentence)
 
 
