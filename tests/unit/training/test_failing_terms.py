@@ -154,5 +154,5 @@ def test_errors_before_the_first_step_name_the_term_too():
 
     objective.terms[1].prepare = objective.terms[1].edit = broken
     for where, call in (("prepare", objective.prepare), ("edit", objective.edit)):
-        with pytest.raises(BadInput, match=f"term infonce-2, {where}: KeyError: 'nothing'"):
+        with pytest.raises(BadInput, match=f"term infonce-2, {where}: KeyError: unknown key 'nothing'"):
             call(*[None] * (3 if where == "edit" else 1))
