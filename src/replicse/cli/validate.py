@@ -71,7 +71,9 @@ def run(arguments: Namespace) -> None:
     plan = load_or_compile(config, workflow, file, papers=papers)
     check_tables(plan.scale.corpora.values(), plan.scale.options.get("sets", {}).get("sets", {}))
     # Everything is checked, but the answer is about the papers of this folder, if it has any.
-    shown = load_or_compile({**values, **own}, workflow, file, papers=papers) if own else plan
+    shown = plan
+    if own:  # an item may have no encoder at this scale
+        shown = load_or_compile({**values, **own}, workflow, file, papers=papers, as_far_as_possible=True)
     chosen = own.get("papers", papers).keys()
     counts = {
         "papers": len(chosen),
