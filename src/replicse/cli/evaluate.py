@@ -83,6 +83,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N,N",
         help="also score the first N dimensions of the vectors; default: only all dimensions",
     )
+    parser.add_argument(
+        "--quantise",
+        type=lambda text: tuple(text.split(",")),
+        default=(),
+        metavar="int8,binary",
+        help="also score quantised vectors, at each width; default: none",
+    )
     parser.add_argument("--suite", action="append", default=[], help="sts, geometry, ...; repeatable")
     parser.add_argument(
         "--set",
@@ -155,7 +162,8 @@ def run(arguments: Namespace) -> None:
     result = evaluate_and_write(job, arguments, write)
     print("\n".join(wrapped(format_inputs(result, inputs))))
     print("\n".join(format_scores(result["suites"])))
-    print("\n".join(format_widths({**result.get("widths", {}), str(result["width"]): result["suites"]})))
+    by_width = {str(result["width"]): result["suites"], **result.get("widths", {})}
+    print("\n".join(format_widths(by_width)))
     print_failures(result, arguments.out)
 
 
@@ -258,17 +266,17 @@ def format_scores(suites: Mapping[str, Any]) -> Iterator[str]:
 
 
 def format_widths(by_width: Mapping[str, Any]) -> Iterator[str]:
-    """Yield one table with a row for each width, if there are several.
+    """Yield one table of several widths and quantisations.
 
     The columns are accuracies, correlations over all pairs, and averages.
 
     Args:
-        by_width: a dict from width to the suites.
+        by_width: a dict from width, or width and quantisation, such as "64 int8", to the suites.
     """
     if len(by_width) == 1:
         return
     rows: list[list[str]] = []
-    for width, suites in by_width.items():
+    for width, suites in sorted(by_width.items(), key=lambda each: int(each[0].partition(" ")[0])):
         scores = {
             path: score for path, score in _numbers(suites) if path.endswith(("/all", "/accuracy", "/avg"))
         }

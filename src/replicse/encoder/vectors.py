@@ -8,6 +8,8 @@ import torch
 
 from replicse.errors import BadInput, one_line
 
+QUANTISATIONS = ("int8", "binary")
+
 
 class CallableVectors:
     """An encoder that calls a function from strings to vectors.
@@ -59,16 +61,21 @@ class CallableVectors:
         self._vectors.clear()
 
 
-class FirstDimensions:
-    """The first dimensions of an encoder's vectors (Matryoshka).
+class CompressedVectors:
+    """The first dimensions of an encoder's vectors, or quantised vectors.
+
+    Matryoshka encoders are trained for the first, and a search index stores the second. `int8` has 256 steps between
+    the lowest and the highest value of each dimension over all sentences of the suites; `binary` has the signs.
 
     Args:
         vectors: The encoder.
         width: The number of dimensions.
+        quantisation: One of `QUANTISATIONS`. Default: an empty string, no quantisation.
     """
 
-    def __init__(self, vectors: Any, width: int) -> None:
-        self.vectors, self.width = vectors, width
+    def __init__(self, vectors: Any, width: int, quantisation: str = "") -> None:
+        self.vectors, self.width, self.quantisation = vectors, width, quantisation
+        self._ranges: np.ndarray | None = None
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
         """Encode sentences in their order.
@@ -79,16 +86,27 @@ class FirstDimensions:
         Returns:
             The vectors, (n, width), float32.
         """
-        vectors: np.ndarray = self.vectors(sentences)
-        return vectors[:, : self.width]
+        vectors: np.ndarray = self.vectors(sentences)[:, : self.width]
+        if self.quantisation == "int8":
+            from sentence_transformers import quantize_embeddings
+
+            quantised = quantize_embeddings(vectors, "int8", ranges=self._ranges)
+            return np.asarray(quantised, dtype=np.float32)
+        if self.quantisation == "binary":
+            return np.where(vectors > 0, np.float32(1), np.float32(-1))
+        return vectors
 
     def prepare(self, sentences: Iterable[str]) -> None:
-        """Encode all sentences without a cached vector.
+        """Encode all sentences without a cached vector, and find the ranges.
 
         Args:
             sentences: The sentences; repeated sentences are encoded once.
         """
-        self.vectors.prepare(sentences)
+        distinct = list(dict.fromkeys(sentences))
+        self.vectors.prepare(distinct)
+        if self.quantisation == "int8" and distinct:
+            vectors = self.vectors(distinct)[:, : self.width]
+            self._ranges = np.stack([vectors.min(axis=0), vectors.max(axis=0)])
 
     def clear(self) -> None:
         """Clear cached vectors."""

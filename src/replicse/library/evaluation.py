@@ -9,8 +9,8 @@ import torch
 
 from replicse.data.sets import data_folder
 from replicse.encoder.sentence import SentenceEncoder
-from replicse.encoder.vectors import CallableVectors, FirstDimensions
-from replicse.errors import BadInput, Failed
+from replicse.encoder.vectors import QUANTISATIONS, CallableVectors, CompressedVectors
+from replicse.errors import BadInput, Failed, check_known
 from replicse.evaluation.suites import Vectors, run_suites, suite
 from replicse.library.encoders import (
     describe_precision,
@@ -84,7 +84,12 @@ def evaluate(
 
 
 def evaluate_request(
-    request: EvaluationRequest, root: Path, results: Path, device: str | None, widths: Sequence[int] = ()
+    request: EvaluationRequest,
+    root: Path,
+    results: Path,
+    device: str | None,
+    widths: Sequence[int] = (),
+    quantisations: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Evaluate the encoder of a request and add provenance to the scores.
 
@@ -94,10 +99,12 @@ def evaluate_request(
         results: The folder for files that other libraries write.
         device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
         widths: Numbers of first dimensions of the vectors that are also scored. Default: none.
+        quantisations: Quantisations that are also scored, `int8` and `binary`, at each width. Default: none.
 
     Returns:
         A dict with the encoder and the options, `suites`, `failures`, `pairs` (cosines and gold scores by task)
-        and `provenance`; with `widths`, also a dict from each width to the suites.
+        and `provenance`; with `widths` or `quantisations`, also `widths`, a dict from each combination, such as
+        "64" and "64 int8", to the suites.
 
     Raises:
         BadInput: If the encoder cannot be loaded or an option is wrong.
@@ -119,6 +126,8 @@ def evaluate_request(
             f"--width is {', '.join(map(str, widths))}, but should be between 1 and {reading['width']}, the width of"
             " the vectors"
         )
+    for quantisation in quantisations:
+        check_known(quantisation, QUANTISATIONS, f'--quantise: "{quantisation}" is not a quantisation')
     facts = {
         "folder": request.encoder,
         "results": str(results),
@@ -133,10 +142,15 @@ def evaluate_request(
         "postprocess": request.postprocess,
         **outcome,
     }
-    for width in widths:
-        first = FirstDimensions(vectors, width)
-        scores = run_suites(root, first, request.suite, request.options, facts)["suites"]
-        result.setdefault("widths", {})[str(width)] = scores
+    compressed = {}
+    for width in dict.fromkeys((*widths, reading["width"])):
+        for quantisation in ("", *quantisations):
+            if quantisation or width != reading["width"]:
+                other = CompressedVectors(vectors, width, quantisation)
+                scores = run_suites(root, other, request.suite, request.options, facts)["suites"]
+                compressed[f"{width} {quantisation}".strip()] = scores
+    if compressed:
+        result["widths"] = compressed
     return record_result(result, source, start)
 
 

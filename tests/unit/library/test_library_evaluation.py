@@ -1,6 +1,7 @@
 """`replicse.evaluate` with encoders of any kind, and errors."""
 
 import json
+import re
 import shutil
 import sys
 from argparse import Namespace
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 import torch
 from micro import dev_root, sentences
+from scipy.stats import spearmanr
+from sentence_transformers import quantize_embeddings
 from snakemake_runs import ran
 
 import replicse
@@ -115,6 +118,34 @@ def test_the_first_dimensions_are_scored_in_one_table(data, tmp_path, capsys):
     for text in ("0", "8,17"):
         assert main([*words, "--width", text]) == 2
         assert "should be between 1 and 16" in capsys.readouterr().err
+
+
+def test_quantised_vectors_are_scored_in_one_table(data, tmp_path, capsys):
+    """Compares with vectors that sentence-transformers quantised and packed."""
+    foreign.write_static(tmp_path / "encoder")
+    encoder = replicse.Encoder.open(tmp_path / "encoder", device="cpu")
+    words = ["evaluate", "--encoder", str(tmp_path / "encoder"), "--suite", "sts-dev", "--data", str(data)]
+    words += ["--options", json.dumps(OPTIONS), "--out", str(tmp_path / "a.json"), "--device", "cpu"]
+    assert main([*words, "--width", "8", "--quantise", "int8,binary"]) == 0
+    result = json.loads((tmp_path / "a.json").read_text())
+    names = ["8", "8 int8", "8 binary", "16", "16 int8", "16 binary"]
+    lines = capsys.readouterr().out.splitlines()[-len(names) :]
+    assert [re.split(r"  +", line.strip())[0] for line in lines] == names
+    (subset,) = load_sts(data, "STS-B", "dev")
+    for width in (8, 16):
+        first, second = (encoder(side)[:, :width] for side in (subset.first, subset.second))
+        every = encoder(list(dict.fromkeys(subset.sentences)))[:, :width]
+        ranges = np.stack([every.min(axis=0), every.max(axis=0)])
+        whole = [quantize_embeddings(side, "int8", ranges=ranges).astype(float) for side in (first, second)]
+        norms = [np.linalg.norm(side, axis=1) for side in whole]
+        cosines = (whole[0] * whole[1]).sum(axis=1) / (norms[0] * norms[1])
+        packed = [quantize_embeddings(side, "ubinary") for side in (first, second)]
+        hamming = np.unpackbits(packed[0] ^ packed[1], axis=1).sum(axis=1)
+        for name, scores in (("int8", cosines), ("binary", 1 - 2 * hamming / width)):
+            found = result["widths"][f"{width} {name}"]["sts-dev"]["STS-B"]["all"]
+            assert found == pytest.approx(100 * spearmanr(scores, subset.gold)[0], abs=1e-6), name
+    assert main([*words, "--quantise", "int4"]) == 2
+    assert '"int4" is not a quantisation' in capsys.readouterr().err
 
 
 def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_path, capsys):

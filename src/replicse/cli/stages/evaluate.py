@@ -33,7 +33,7 @@ def evaluate_and_write(job: EvaluationJob, arguments: Namespace, write: Write = 
     Args:
         job: the encoder and the suites.
         arguments: `data` (the data root or data.json), `out` (the file to write), `threads`, `device` and optionally
-            `width` (further widths).
+            `width` and `quantise` (further widths and quantisations).
         write: the function that writes the result. Default: `write_json`.
 
     Returns:
@@ -50,6 +50,7 @@ def evaluate_and_write(job: EvaluationJob, arguments: Namespace, write: Write = 
         arguments.out.with_suffix(""),
         arguments.device,
         getattr(arguments, "width", ()),
+        getattr(arguments, "quantise", ()),
     )
     result["pairs"] = {task: pack_pairs(*sides) for task, sides in result["pairs"].items()}
     write(arguments.out, dict(result))
