@@ -198,7 +198,7 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
     if not isinstance(stored, Mapping):
         raise BadInput(f"{file}: contains a {type(stored).__name__}, not tensors by name; save a state_dict")
     tensors = {name: value for name, value in stored.items() if torch.is_tensor(value)}
-    if not tensors:
+    if stored and not tensors:  # heads without weights are an empty file
         keys = some([excerpt(name) for name in stored]) or "nothing"
         raise BadInput(
             f"{file}: expected tensors by name, but the file contains {keys}; save only the state_dict of the encoder"

@@ -13,7 +13,13 @@ from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import write_store
 from replicse.encoder.heads import load_head, make_head
 from replicse.encoder.sentence import SentenceEncoder
-from replicse.encoder.task_heads import collect_task_heads, load_task_heads, make_task_head, scale_cosines
+from replicse.encoder.task_heads import (
+    collect_task_heads,
+    load_task_heads,
+    make_task_head,
+    save_task_heads,
+    scale_cosines,
+)
 from replicse.errors import BadInput
 from replicse.evaluation.heads import load_labelled
 from replicse.evaluation.suites import run_suites
@@ -272,6 +278,14 @@ def test_heads_go_on_along_a_chain_where_asked(learned, tmp_path, keep):
         load_task_heads(each / "last", 16)["sst"].linear.weight for each in (out, tmp_path / "out")
     )
     assert torch.allclose(kept, wanted, atol=1e-5) == keep
+
+
+def test_heads_without_weights_are_saved_and_loaded(tmp_path):
+    """The cosine of a pair has no weights, so the file is empty."""
+    cosine = make_task_head(SimilarityHead(kind="similarity"), 16)
+    save_task_heads(tmp_path, torch.nn.ModuleDict({"sts": cosine}))
+    heads = load_task_heads(tmp_path, 16)
+    assert list(heads) == ["sts"] and not heads.state_dict()
 
 
 def test_a_kept_head_of_a_task_with_other_parameters_is_refused_not_replaced():
