@@ -4,7 +4,7 @@
 vectors, **options)`. If the sentences are known in advance, it has a function `sentences(root, **options)` too.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
@@ -16,6 +16,9 @@ import numpy as np
 from replicse.errors import BadInput, check_known
 from replicse.registry.registry import current
 from replicse.registry.suite_options import to_install
+
+# Values of a job for the options of suites, or functions that compute them.
+Context = Mapping[str, str | Callable[[], str]]
 
 
 class Vectors(Protocol):
@@ -43,7 +46,7 @@ class Vectors(Protocol):
 
 
 def suite(
-    name: str, options: Mapping[str, Any] | None = None, context: Mapping[str, str] | None = None
+    name: str, options: Mapping[str, Any] | None = None, context: Context | None = None
 ) -> tuple[ModuleType, dict[str, Any]]:
     """Return the module of a suite and the keyword arguments.
 
@@ -64,7 +67,7 @@ def suite(
     values = dict(options or {})
     for key, value in (context or {}).items():
         if key in entry.options.model_fields:
-            values[key] = value
+            values[key] = value() if callable(value) else value
     parameters = entry.options.of(values, f"suite {name}")
     if problem := to_install(name, parameters):
         raise BadInput(problem)
@@ -76,7 +79,7 @@ def run_suites(
     vectors: Vectors,
     names: Sequence[str],
     options: Mapping[str, Mapping[str, Any]] | None = None,
-    context: Mapping[str, str] | None = None,
+    context: Context | None = None,
 ) -> dict[str, Any]:
     """Compute the numbers of some suites; every sentence is encoded once.
 
@@ -86,7 +89,7 @@ def run_suites(
         names: A list of suites.
         options: A dict from suites to options, such as the queries of a retrieval. Default: the defaults of
             the suites.
-        context: A dict of values of the job, such as the encoder's folder.
+        context: A dict of values of the job, such as the encoder's folder, or of functions that compute them.
 
     Returns:
         A dict with `suites` (numbers by suite), `failures` (reasons by metric path) and `pairs`, which has

@@ -179,19 +179,19 @@ def name_model(request: EvaluationRequest, source: Any) -> str:
     return "-".join([*Path(file).parts[-2:], name])
 
 
-def identify_encoder(request: EvaluationRequest, source: Any, root: Path) -> str:
+def identify_encoder(request: EvaluationRequest, reading: Mapping[str, Any], root: Path) -> str:
     """Return a digest of all that changes the vectors of an encoder.
 
     Args:
         request: The request with the encoder and the post-processing.
-        source: The encoder.
+        reading: The result of `describe_reading`.
         root: The data root of word vectors.
 
     Returns:
         A hexadecimal string. It changes with the encoder's files and settings, and with the code.
 
     Examples:
-        >>> identify_encoder(EvaluationRequest(encoder="bert-base-uncased"), encoder, Path("data"))
+        >>> identify_encoder(request, describe_reading(encoder, request), Path("data"))
         '0c5a6e1f2b3d'
     """
     if request.vectors:
@@ -199,4 +199,4 @@ def identify_encoder(request: EvaluationRequest, source: Any, root: Path) -> str
     else:
         files = describe_encoder(request.encoder, request.pooling in (None, "own"))
     code = [package_sha256(), *(plugin.sha256 for plugin in current().plugins.values())]
-    return digest([files, describe_reading(source, request), request.vectors, request.postprocess, code])
+    return digest([files, reading, request.vectors, request.postprocess, code])

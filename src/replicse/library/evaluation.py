@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from replicse.data.sets import data_folder
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.vectors import QUANTISATIONS, CallableVectors, CompressedVectors
 from replicse.errors import BadInput, Failed, check_known
-from replicse.evaluation.suites import Vectors, run_suites, suite
+from replicse.evaluation.suites import Context, Vectors, run_suites, suite
 from replicse.library.encoders import (
     describe_precision,
     describe_reading,
@@ -128,11 +129,12 @@ def evaluate_request(
         )
     for quantisation in quantisations:
         check_known(quantisation, QUANTISATIONS, f'--quantise: "{quantisation}" is not a quantisation')
-    facts = {
+    facts: Context = {
         "folder": request.encoder,
         "results": str(results),
         "model": name_model(request, source),
-        "encoder": identify_encoder(request, source, root),
+        # Hashing weights and code takes longer than many evaluations, and few suites use the digest.
+        "encoder": partial(identify_encoder, request, reading, root),
     }
     outcome = score_suites(source, request.suite, root, request.options, facts, vectors, request.encoder)
     result = {
@@ -223,7 +225,7 @@ def score_suites(
     suites: Sequence[str],
     root: Path,
     options: Mapping[str, Mapping[str, Any]] | None = None,
-    facts: Mapping[str, str] | None = None,
+    facts: Context | None = None,
     vectors: Vectors | None = None,
     name: str = "encoder",
 ) -> dict[str, Any]:
@@ -234,7 +236,8 @@ def score_suites(
         suites: The names of the suites.
         root: The data root, a folder of datasets.
         options: A dict from suites to options. Default: the defaults of the suites.
-        facts: A dict of values for suites whose options request them, such as the encoder's folder.
+        facts: A dict of values for suites whose options request them, such as the encoder's folder; or of
+            functions that compute them.
         vectors: The encoder with post-processing, if there is one.
         name: The encoder's name in error messages. Default: "encoder".
 

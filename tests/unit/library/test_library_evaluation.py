@@ -100,6 +100,17 @@ def test_the_record_says_what_was_computed(data, tmp_path, write, length):
     assert result["unread"] == []
 
 
+def test_weights_are_hashed_only_for_suites_that_use_the_digest(data, tmp_path, monkeypatch):
+    """Each evaluation of a study once hashed all weights and the package."""
+    foreign.write_static(tmp_path / "encoder")
+    monkeypatch.setattr("replicse.library.evaluation.identify_encoder", lambda *_: pytest.fail("not used"))
+    scores = replicse.evaluate(str(tmp_path / "encoder"), "sts-dev", data, options=OPTIONS)
+    assert scores["suites"]["sts-dev"]
+    job = EvaluationJob(encoder=str(tmp_path / "encoder"), suite=("sts-dev",), options=OPTIONS)
+    arguments = Namespace(data=data, out=tmp_path / "scores.json", threads=0, device="cpu")
+    assert evaluate_and_write(job, arguments)["suites"] == scores["suites"]
+
+
 def test_the_first_dimensions_are_scored_in_one_table(data, tmp_path, capsys):
     foreign.write_static(tmp_path / "encoder")
     encoder = replicse.Encoder.open(tmp_path / "encoder", device="cpu")
