@@ -82,6 +82,19 @@ def test_a_value_that_is_nested_deeply_is_shortened():
         Listed.of({"seeds": seeds}, "config.yaml")
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["a: " + "[" * 40_000 + "]" * 40_000, "- " * 40_000 + "1\n", "{a: " * 40_000],
+    ids=["brackets", "dashes", "braces"],
+)
+def test_yaml_that_is_nested_too_deeply_is_refused(tmp_path, text):
+    """libyaml once ended Python with a segmentation fault."""
+    with pytest.raises(BadInput, match=r"a\.yaml: nested more than 1000 levels deep; fix the YAML"):
+        read(tmp_path, text)
+    assert read(tmp_path, "a: " + "[" * 500 + "]" * 500)
+    assert read(tmp_path, f"a: [{'[], ' * 2000}]\n")
+
+
 def test_a_mapping_that_is_expected_is_said_with_its_keys():
     class Rates(Checked):
         hidden: float

@@ -44,23 +44,37 @@ def write_copy(file: Path, specification: Mapping[str, Any]) -> None:
     write_text(file, json.dumps(document, ensure_ascii=False) + "\n")
 
 
-# Snakemake computes checksums up to the same size.
+# Files up to this size, and JSON files, are hashed at each check; larger files, such as weights, only if their date
+# changed. Snakemake computes checksums up to the same size.
 LARGEST_HASHED = 1_000_000
 
 
 def describe_file(file: Path) -> dict[str, Any]:
-    """Return the size of a file as `bytes` and, if it is small, the `sha256`.
+    """Return `bytes` and `sha256` of a file, and the `date` if it is large.
 
-    Files of at most 1 MB and JSON files have a hash.
+    The date is the modification time in nanoseconds.
     """
-    size = file.stat().st_size
-    hashed = size <= LARGEST_HASHED or file.suffix == ".json"
-    return {"bytes": size, "sha256": sha256_of(file)} if hashed else {"bytes": size}
+    facts = file.stat()
+    description = {"bytes": facts.st_size, "sha256": sha256_of(file)}
+    is_large = facts.st_size > LARGEST_HASHED and file.suffix != ".json"
+    return description | {"date": facts.st_mtime_ns} if is_large else description
 
 
 def is_unchanged(file: str, description: Any) -> bool:
-    """Return whether a file exists and has a description of `describe_file`."""
-    return Path(file).is_file() and describe_file(Path(file)) == description
+    """Return whether a file exists and has a description of `describe_file`.
+
+    Earlier versions described a large file only by its size.
+    """
+    if not Path(file).is_file() or not isinstance(description, Mapping):
+        return False
+    facts = Path(file).stat()
+    if facts.st_size != description.get("bytes"):
+        return False
+    if description.get("date") == facts.st_mtime_ns or (
+        facts.st_size > LARGEST_HASHED and "sha256" not in description
+    ):
+        return True
+    return sha256_of(file) == description.get("sha256")
 
 
 def check_unchanged(file: Path | str) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BeforeValidator, Field
 
-from replicse.checked import Checked, Id, Text, Whole, one_of, read_yaml
+from replicse.checked import Checked, Id, Text, Whole, check_nesting, one_of, read_yaml
 from replicse.errors import BadInput
 from replicse.files import check_there, read_json
 from replicse.registry.corpora import Corpus
@@ -261,6 +261,7 @@ def read_config(
         config = merge_layers(config, document)
     for key, text in (settings or {}).items():
         try:
+            check_nesting(text)
             config = merge_layers(config, {key: yaml.safe_load(text)})
         except (yaml.YAMLError, ValueError):  # YAML raises ValueError for an invalid date
             raise BadInput(

@@ -1,6 +1,7 @@
 """Outputs that were changed since their job wrote them are not used."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from made_up import write_scores
 from planned import shipped_plan
 
 from replicse.cli import main
-from replicse.compile.copies import write_copy
+from replicse.compile.copies import describe_file, is_unchanged, write_copy
 from replicse.compile.item_plan import plan_item
 from replicse.compile.specifications import Specifications
 from replicse.errors import BadInput
@@ -73,6 +74,20 @@ def test_no_damaged_digit_of_an_item_is_accepted(study):
     for _ in each_damaged_digit(file):
         with pytest.raises(BadInput, match="changed since its job wrote it"):
             ItemResult.read(file)
+
+
+def test_large_weights_are_hashed_if_their_date_has_changed(tmp_path):
+    """Weights of the same size were once used although they were changed."""
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(bytes(1_000_001))
+    description = json.loads(json.dumps(describe_file(file)))
+    assert is_unchanged(str(file), description)
+    os.utime(file, ns=(1, 1))
+    assert is_unchanged(str(file), description), "a copy without dates"
+    file.write_bytes(bytes(1_000_000) + b"1")
+    assert not is_unchanged(str(file), description)
+    assert is_unchanged(str(file), {"bytes": 1_000_001}), "the description of an earlier version"
+    assert not is_unchanged(str(file), {"bytes": 1_000_000}) and not is_unchanged(str(file), None)
 
 
 def test_a_job_with_a_damaged_input_does_not_start(study, capsys):

@@ -150,10 +150,10 @@ def test_every_value_of_every_cell_is_a_row_of_the_tidy_table(planned):
 
 
 def test_rows_that_a_scale_merges_into_one_run_are_marked(planned, tmp_path):
-    rates = {"small": {}, "large": {}, "other": {"dropout": {"hidden": 0.2}}}
+    rates = {"small": {}, "large": {}, "larger": {}, "other": {"dropout": {"hidden": 0.2}}}
     rows = [
         {"id": name, "encoder": {"use": "plain", "run": {"optimisation": {"learning_rate": rate}, **more}}}
-        for (name, more), rate in zip(rates.items(), (1e-5, 3e-5, 5e-5), strict=True)
+        for (name, more), rate in zip(rates.items(), (1e-5, 3e-5, 4e-5, 5e-5), strict=True)
     ]
     rows += [{"id": name, "encoder": {"backbone": "bert-base"}} for name in ("baseline", "again")]
     before = result_of(planned(*rows), 70.0)
@@ -163,4 +163,5 @@ def test_rows_that_a_scale_merges_into_one_run_are_marked(planned, tmp_path):
         file.write("adjust:\n  - {path: optimisation.learning_rate, set: 3.0e-5}\n")
     after = result_of(planned(*rows), 70.0)
     merged = [{head.id: head.merged for head in result.rows if head.merged} for result in (before, after)]
-    assert merged == [{}, {"large": ("small",)}], "baselines have no runs to be merged"
+    assert merged == [{}, {"large": ("small",), "larger": ("small",)}], "baselines have no runs to be merged"
+    assert after.rows_with_same_runs(after.rows[2]) == ["small", "large"]

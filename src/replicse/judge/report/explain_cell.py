@@ -208,8 +208,8 @@ def _protocol(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
     for protocol in study.papers[cell.item.paper].protocols:
         if protocol.id == cell.protocol:
             yield f"under {protocol.id}: {protocol.title}. {protocol.evidence}"
-    merged = next(row.merged for row in result.rows if row.id == cell.row.id)
-    if merged:
+    row = next(row for row in result.rows if row.id == cell.row.id)
+    if merged := result.rows_with_same_runs(row):
         yield f"at scale {result.scale}, the same runs as {', '.join(merged)}"
 
 

@@ -59,7 +59,7 @@ class RowHead(Checked):
 
     Attributes:
         quoted: whether the paper quotes the row from elsewhere.
-        merged: the rows above with the same runs at this scale.
+        merged: the first row above with the same runs at this scale; all of these rows in items of earlier versions.
     """
 
     id: str
@@ -271,6 +271,14 @@ class ItemResult(Checked):
                 place = self.id_of(cell).place
                 raise UserMessage(f"cell {place} ({cell.protocol}): {problem}; run the item again")
         return self
+
+    def rows_with_same_runs(self, row: RowHead) -> list[str]:
+        """Return the rows above a row with the same runs at this scale."""
+        above = self.rows[: self.rows.index(row)]
+        first = row.merged[:1]
+        return [
+            other.id for other in above if first and (other.id in row.merged or other.merged[:1] == first)
+        ]
 
     @property
     def mixed(self) -> list[CellResult]:

@@ -145,20 +145,21 @@ def _is_average(column: AnyColumn) -> bool:
 
 
 def _merged_rows(plan: ItemPlan) -> dict[str, tuple[str, ...]]:
-    """Return for each row the rows above with the same numbers.
+    """Return for each row the first row above with the same numbers.
 
-    Rows without such rows are skipped.
+    Rows without such a row are skipped. The other rows have the same first row, and lists of all of them would grow
+    quadratically.
     """
     read: dict[str, dict[CellId, tuple[Any, ...]]] = {}
     for cell in plan.described:
         if cell.jobs and cell.seeds != (None,):
             read.setdefault(cell.row.id, {})[cell.id.at("")] = (cell.jobs, cell.metric_path)
-    merged = {}
+    merged: dict[str, tuple[str, ...]] = {}
     rows = list(read)
     for place, row in enumerate(rows):
-        same = tuple(above for above in rows[:place] if read[above] == read[row])
-        if same:
-            merged[row] = same
+        first = next((above for above in rows[:place] if read[above] == read[row]), None)
+        if first is not None:
+            merged[row] = (first,)
     return merged
 
 

@@ -163,7 +163,7 @@ def _row_notes(item: ItemResult) -> dict[str, tuple[str, str]]:
     for row in item.rows:
         parts = [row.note] if row.note else []
         if row.merged:
-            others = [names[other] for other in row.merged]
+            others = [names[other] for other in item.rows_with_same_runs(row)]
             # If there are many equal rows, complete lists would grow quadratically.
             merged = " and ".join(others) if len(others) <= SHOWN else some(others)
             parts.append(f"Same runs as {merged} at this scale.")
