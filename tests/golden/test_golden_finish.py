@@ -19,8 +19,10 @@ from replicse.cli import main
 from replicse.cli.render import draw_item
 from replicse.cli.report import draw_if_possible
 from replicse.compile.compiler import compile_study
+from replicse.compile.copies import write_copy
 from replicse.compile.jobs import list_jobs
-from replicse.files import write_json
+from replicse.compile.specifications import Specifications
+from replicse.files import read_json, write_json
 from replicse.judge.verdicts.table import ItemResult
 from replicse.runtime.progress import heartbeat_of
 from replicse.spec.config import read_config
@@ -180,6 +182,34 @@ def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, cap
     tell("a broken heartbeat")
     tell("as plain data", "--json")
     golden("status.txt", "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("stage", "part", "told"),
+    [
+        ("judge", "papers", "judge: out of date, because the text of the papers has changed"),
+        ("figures", "code", "figures simcse/table3: out of date, because the code has changed"),
+        ("report", "code", "report: out of date, because the code has changed"),
+    ],
+    ids=["judge", "figures", "report"],
+)
+def test_status_is_not_complete_if_a_page_is_out_of_date(study, capsys, monkeypatch, stage, part, told):
+    """`status` once only knew evaluations and tables, so a changed claim did not count."""
+    monkeypatch.setenv("COLUMNS", "200")
+    specifications = Specifications(study[0])
+    finished = [job for job in specifications.jobs.values() if job.stage != "page"]
+    for job in finished:
+        make((file for file in job.outputs if not Path(file).exists()), "null")
+        write_copy(job.copy, json.loads(specifications.text(job)))
+    assert main(["status", *STUDY]) == 0
+    assert "complete; next: replicse show" in capsys.readouterr().out
+    job = next(job for job in finished if job.stage == stage)
+    copy = read_json(job.copy)
+    copy["specification"]["digests"][part] = "another"
+    write_json(job.copy, copy)
+    assert main(["status", *STUDY]) == 0
+    said = capsys.readouterr().out
+    assert f"{told}; replicse run recomputes them" in said and "\nnext: replicse run" in said
 
 
 def ended_process():

@@ -12,13 +12,15 @@ from replicse.cli.arguments import add_items_argument, add_study_arguments
 from replicse.cli.selected_study import own_study
 from replicse.compile.job import Job
 from replicse.compile.job_states import JobStates
-from replicse.compile.specifications import Specifications
+from replicse.compile.specifications import Specifications, describe_outdated
 from replicse.judge.values.measurements import Measurements, study_machines
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
 from replicse.runtime.progress import progress_text
 
 STATES = ("done", "running", "failed", "waiting")
+# The stages after the tables, and those of them that do not need the whole study.
+PRESENTED, OF_ITEMS = ("figures", "judge", "report"), ("figures",)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,7 +39,7 @@ def run(arguments: Namespace) -> None:
         answer(arguments.json, {"study": shown.folder, "items": names, "complete": True}, [said, *names])
         return
     shown.announce(arguments.json)
-    status, begun = status_of(shown.measurements)
+    status, begun = status_of(shown.measurements, OF_ITEMS if arguments.items else PRESENTED)
     status = {"scale": shown.plan.scale.name, "study": shown.folder, **status}
     total = status["total"]
     head, parts, foot = [totals_text(status)], list[str](), list[str]()
@@ -48,6 +50,7 @@ def run(arguments: Namespace) -> None:
         for problem in status["broken"]:
             parts.append(f"broken: {problem}")
         parts += item_lines(status["items"], arguments.all or bool(arguments.items))
+        parts += status["outdated"]
         foot += machine_lines(status["machines"])
         foot += next_lines(status, arguments)
     lines = on_a_screen(arguments, head, ([part] for part in parts), "line", foot)
@@ -55,11 +58,14 @@ def run(arguments: Namespace) -> None:
     answer(arguments.json, status, lines, **units)
 
 
-def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
+def status_of(
+    measurements: Measurements, presented: Sequence[str] = PRESENTED
+) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
     """Return the progress of a study, and the running and failed jobs.
 
     Args:
         measurements: the measurements of the study.
+        presented: the stages after the tables that are checked for changes of code and texts. Default: all.
 
     Returns:
         A dict with the content of `status --json`, and a dict from job to the last progress. The progress of a failed
@@ -98,6 +104,7 @@ def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dic
         "broken": list(broken.values()),
         "running": running,
         "failed": failed,
+        "outdated": list(describe_outdated(presented_changes(specifications, presented))),
         "total": total,
     }
     return status, begun
@@ -107,6 +114,25 @@ def is_tabulated(specifications: Specifications, item: str) -> bool:
     """Return whether the table of an item exists and is up to date."""
     job = specifications.jobs["tabulate", item]
     return job.done and not specifications.changes(job)
+
+
+def presented_changes(specifications: Specifications, stages: Sequence[str]) -> dict[str, set[str]]:
+    """Return the changes of code and texts since figures and pages were written.
+
+    Changes of tables are in `is_tabulated`.
+
+    Args:
+        specifications: the specifications of the study.
+        stages: the stages whose finished jobs are checked.
+
+    Returns:
+        A dict from the names of jobs to sets of `PARTS`.
+    """
+    changes = {}
+    for job in specifications.jobs.values():
+        if job.stage in stages and job.copy.is_file():
+            changes[str(job)] = specifications.changes(job) & {"code", "papers"}
+    return changes
 
 
 def totals_text(status: Mapping[str, Any]) -> str:
@@ -120,7 +146,7 @@ def totals_text(status: Mapping[str, Any]) -> str:
 
 def next_lines(status: Mapping[str, Any], arguments: Namespace) -> Iterator[str]:
     """Yield the command to run next, unless a job is running."""
-    if not any(map(left_of, status["items"])):
+    if not (status["outdated"] or any(map(left_of, status["items"]))):
         item = status["items"][0]["item"]
         yield f"complete; next: {command(arguments, item, verb='show', without=arguments.items)}"
     elif not status["running"]:
