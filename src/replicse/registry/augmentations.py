@@ -32,6 +32,18 @@ class AugmentationParameters(Entry):
     name: str
     seed: Annotated[Whole, Field(ge=0)] = 42
 
+    @classmethod
+    def keyword_names(cls) -> list[str]:
+        """Return the arguments: the fields, and a tokenizer if it is used."""
+        left_out = ("name", "backbone", *["seed"] * cls.of_tokens)
+        names = [key for key in cls.model_fields if key not in left_out]
+        return [*names, *["tokenizer"] * (cls.of_tokens and cls.sees_tokenizer)]
+
+    @classmethod
+    def positional_names(cls) -> tuple[str, ...]:
+        """Return the names for an augmentation of text or of tokens."""
+        return ("ids", "special", "random") if cls.of_tokens else ("lines",)
+
 
 class Mined(AugmentationParameters):
     """A hard negative for each line: another line of the column.

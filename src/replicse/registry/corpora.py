@@ -77,6 +77,7 @@ class CorpusFormat(Entry, Kept):
     """
 
     key: ClassVar[str] = "format"
+    called_with: ClassVar[tuple[str, ...]] = ("root", "corpus")
     home: ClassVar[str] = "replicse.data.corpora"
     has_labels: ClassVar[bool] = False
     in_workspace: ClassVar[bool] = False

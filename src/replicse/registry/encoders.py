@@ -63,6 +63,7 @@ class HeadParameters(NamedEntry):
     """
 
     key: ClassVar[str] = "kind"
+    called_with: ClassVar[tuple[str, ...]] = ("settings", "hidden", "generator")
     kind: str
 
     @model_serializer(mode="wrap")
@@ -230,13 +231,20 @@ class PostprocessingParameters(Entry):
     """
 
     key: ClassVar[str] = "name"
+    called_with: ClassVar[tuple[str, ...]] = ("vectors",)
+    called_method: ClassVar[str] = "fit"
     name: str
     fit: Id | dict[str, Any]
+
+    @classmethod
+    def keyword_names(cls) -> list[str]:
+        """Return the names of the parameters of the fit."""
+        return [key for key in cls.model_fields if key not in ("name", "fit")]
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the fit."""
-        return {key: value for key, value in self if key not in ("name", "fit")}
+        return {key: getattr(self, key) for key in self.keyword_names()}
 
 
 class CentringParameters(PostprocessingParameters):

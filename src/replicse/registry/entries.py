@@ -41,7 +41,9 @@ class Entry(Checked):
     a value is validated, including the entries of plug-ins. A subclass that annotates the field `key` with a
     Literal of one name is the entry of this name; other subclasses share fields between entries.
     `implementation` is `module:name` of the code that uses the parameters. By default it is the function of the
-    entry's name in the module `home`; for an entry of a plug-in, in the plug-in's own module.
+    entry's name in the module `home`; for an entry of a plug-in, in the plug-in's own module. Its call
+    has the positional arguments `called_with` and the keyword arguments `keyword_names`; `called_method` is the
+    name of the method that is called, if the code is a class.
 
     Example:
         class Hinge(TermParameters):
@@ -52,6 +54,8 @@ class Entry(Checked):
     key: ClassVar[str]
     implementation: ClassVar[str]
     home: ClassVar[str]
+    called_with: ClassVar[tuple[str, ...]] = ()
+    called_method: ClassVar[str] = ""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -71,6 +75,16 @@ class Entry(Checked):
             return ""
         (name,) = get_args(cls.model_fields[cls.key].annotation)
         return name
+
+    @classmethod
+    def keyword_names(cls) -> list[str]:
+        """Return the fields that the code gets as keyword arguments."""
+        return []
+
+    @classmethod
+    def positional_names(cls) -> tuple[str, ...]:
+        """Return the names of the positional arguments of the code."""
+        return cls.called_with
 
     @classmethod
     def known(cls) -> Mapping[str, Any]:

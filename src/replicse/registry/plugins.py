@@ -31,6 +31,7 @@ from replicse.errors import BadInput, MissingData, line_in
 from replicse.files import below
 from replicse.registry.encoders import FAMILIES, has_family
 from replicse.registry.registry import Registry, current
+from replicse.registry.signatures import signature_problems
 from replicse.registry.suites import OTHERS, SUITES, Suite
 from replicse.workspace import PACKAGE, looked_up, modules_in, packaged, workflow_folder
 
@@ -252,6 +253,8 @@ def _joined(registry: Registry, plugin: Plugin) -> Registry:
     with _placed(plugin):
         for problem in _without_code(plugin, registry, suites, families):
             raise UserMessage(problem)
+    for problem in signature_problems(registry.entries_below(plugin.module), suites):
+        raise BadInput(f"{problem}; {'fix it' if plugin.method else REMEDY}")
     return registry
 
 
@@ -356,11 +359,7 @@ def _without_code(
     plugin: Plugin, registry: Registry, suites: Mapping[str, Suite], families: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield an error for each entry, suite or family without existing code."""
-    named: dict[str, str] = {}
-    for known in registry.entries.values():
-        for entry in known.values():
-            if _unit(entry.__module__) == plugin.module:
-                named[entry.__qualname__] = entry.implementation
+    named = {entry.__qualname__: entry.implementation for entry in registry.entries_below(plugin.module)}
     for name, suite in suites.items():
         named[f'suite "{name}"'] = f"{suite.module}:evaluate"
     for name, code in families.items():

@@ -51,6 +51,7 @@ class PoolingParameters(NamedEntry):
     """
 
     key: ClassVar[str] = "pooling"
+    called_with: ClassVar[tuple[str, ...]] = ("hidden", "batch", "pooling")
     home: ClassVar[str] = "replicse.encoder.pooling"
     states: ClassVar[tuple[int, ...]] = (-1,)
     tokens: ClassVar[bool] = True

@@ -18,6 +18,7 @@ class ScheduleParameters(NamedEntry):
     """
 
     key: ClassVar[str] = "schedule"
+    called_with: ClassVar[tuple[str, ...]] = ("step", "steps", "parameters")
     schedule: str
 
     def factor(self, step: int, steps: int) -> float:
@@ -94,6 +95,7 @@ class OptimiserParameters(NamedEntry):
     """
 
     key: ClassVar[str] = "optimiser"
+    called_with: ClassVar[tuple[str, ...]] = ("groups", "parameters")
     home: ClassVar[str] = "replicse.training.optimiser"
     closure: ClassVar[bool] = False
     optimiser: str
@@ -124,6 +126,7 @@ class OrderParameters(NamedEntry):
     """
 
     key: ClassVar[str] = "order"
+    called_with: ClassVar[tuple[str, ...]] = ("data", "epoch", "random", "parameters")
     home: ClassVar[str] = "replicse.training.orders"
     order: str
 

@@ -86,6 +86,17 @@ class Registry:
             MappingProxyType({**self.homes, **homes}),
         )
 
+    def entries_below(self, module: str) -> Iterator[type[Entry]]:
+        """Yield the entries that a module or package defines.
+
+        Args:
+            module: The dotted name.
+        """
+        for known in self.entries.values():
+            for entry in known.values():
+                if f"{entry.__module__}.".startswith(f"{module}."):
+                    yield entry
+
 
 def current() -> Registry:
     """Return the registry of this process; the default has no plug-ins."""

@@ -32,6 +32,7 @@ class TermParameters(Entry):
     """
 
     key: ClassVar[str] = "term"
+    called_with: ClassVar[tuple[str, ...]] = ("step", "parameters")
     term: str
     weight: Number = 1
     schedule: ScheduleParameters | None = None

@@ -76,7 +76,6 @@ def use(name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("def swap(lines, *, seed, rat):\n    return lines", r"name swap: TypeError: .*'rate' \(swap.py\)"),
         (
             "def swap(lines, *, seed, rate):\n    return lines[0][9]",
             r"name swap: IndexError: .* \(swap.py:10\)",
