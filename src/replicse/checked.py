@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from replicse import files
 from replicse.errors import UNLISTED, BadInput, nearest
 from replicse.printable import some
+from replicse.yaml_lines import find_line
 
 # The built-in `repr` fails for lists that are nested too deeply.
 EXCERPT = reprlib.Repr()
@@ -63,12 +64,14 @@ class Checked(BaseModel):
     )
 
     @classmethod
-    def of(cls, values: object, where: str) -> Self:
+    def of(cls, values: object, where: str, file: Path | None = None, keys: Sequence[str | int] = ()) -> Self:
         """Validate JSON-like data.
 
         Args:
             values: The data.
             where: The location in messages, such as a file name.
+            file: A YAML file in `where`; messages contain its line. Default: None.
+            keys: The keys of the data in the file. Default: the document.
 
         Raises:
             BadInput: If the data is not valid. The message contains location, key, value and expected value.
@@ -76,7 +79,11 @@ class Checked(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise BadInput(f"{where}: {sentence(error.errors(include_url=False), values, cls)}") from None
+            errors = error.errors(include_url=False)
+            if file:
+                line = find_line(read_text(file), (*keys, *min(errors, key=_rank)["loc"]))
+                where = where.replace(str(file), f"{file}:{line}", 1)
+            raise BadInput(f"{where}: {sentence(errors, values, cls)}") from None
 
     @classmethod
     def problem(cls, values: object, partly: bool = False) -> str:
@@ -375,7 +382,7 @@ def check_nesting(text: str) -> None:
 
 def checked_yaml(path: Path, model: type[Model]) -> Model:
     """Load a YAML file as a model."""
-    return model.of(read_yaml(path), str(path))
+    return model.of(read_yaml(path), str(path), path)
 
 
 def checked_entries(path: Path, model: type[Model]) -> list[Model]:
@@ -396,5 +403,5 @@ def checked_entries(path: Path, model: type[Model]) -> list[Model]:
     for place, entry in enumerate(document):
         name = entry.get("id") if isinstance(entry, Mapping) else None
         label = name if isinstance(name, str) else f"[{place}]"
-        models.append(model.of(entry, f"{path}: {label}"))
+        models.append(model.of(entry, f"{path}: {label}", path, (place,)))
     return models

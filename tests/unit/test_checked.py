@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from replicse.checked import Checked, Id, Text, checked_entries, read_yaml
+from replicse.checked import Checked, Id, Text, checked_entries, checked_yaml, read_yaml
 from replicse.errors import BadInput
 
 
@@ -105,3 +105,34 @@ def test_a_mapping_that_is_expected_is_said_with_its_keys():
 
     with pytest.raises(BadInput, match=r"dropout is 0\.1; expected a mapping of hidden, attention"):
         Run.of({"dropout": 0.1}, "recipes.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("# a comment\nid: a\n\nbase: {id: x}\nparts:\n  - id: b\n  - {id: c, ide: d}\n", 7),
+        ("id: a\nbase: {id: x}\nparts: [{id: b}]\npart: 3\n", 4),
+        ("id: a\nparts:\n  - id: b\nbase:\n\n  id: 7\n", 6),
+        ("id: a\nparts: []\n", 1),
+    ],
+    ids=("a key of an entry", "a key of the document", "a value", "a missing key"),
+)
+def test_an_error_of_a_file_has_the_line(tmp_path, text, line):
+    class Whole(Checked):
+        id: Id
+        base: Entry
+        parts: tuple[Entry, ...]
+
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    with pytest.raises(BadInput) as error:
+        checked_yaml(file, Whole)
+    assert str(error.value).startswith(f"{file}:{line}: ")
+
+
+def test_an_error_of_a_list_has_the_line(tmp_path):
+    file = tmp_path / "a.yaml"
+    file.write_text("- id: a\n- id: b\n  ide: c\n")
+    with pytest.raises(BadInput) as error:
+        checked_entries(file, Entry)
+    assert str(error.value) == f'{file}:3: b: unknown key "ide"; did you mean "id"?'

@@ -21,11 +21,14 @@ from replicse.files import read_json, write_text
 from replicse.printable import some
 from replicse.provenance.source import PACKAGE, SourceCode, contents_digest
 from replicse.registry.digests import digest
-from replicse.registry.plugins import plugin_places
+from replicse.registry.plugins import METHODS, plugin_places
 from replicse.spec.layers import mappings, named_files, workspace_files
 from replicse.workspace import encoder_place, looked_up
 
 CACHE = Path(".snakemake")
+UNLOADED = (
+    "plug-in "  # the start of the name of a plug-in that is not loaded, among the parts that have changed
+)
 # The parts of a specification that can change, and their names in sentences.
 PARTS = {
     "code": "the code",
@@ -231,7 +234,7 @@ def describe_outdated(changes: Mapping[str, Iterable[str]]) -> Iterator[str]:
     """Yield a sentence for each kind of change that makes items out of date.
 
     Args:
-        changes: the `PARTS` that have changed, by item.
+        changes: the `PARTS` that have changed, by item, and the plug-ins that are not loaded.
     """
     items: dict[str, list[str]] = {}
     for item, changed in changes.items():
@@ -241,6 +244,16 @@ def describe_outdated(changes: Mapping[str, Iterable[str]]) -> Iterator[str]:
     for parts_text, names in items.items():
         verb = "have" if " and " in parts_text else "has"
         yield f"{some(names)}: out of date, because {parts_text} {verb} changed; replicse run recomputes them"
+    users: dict[str, list[str]] = {}
+    for item, changed in changes.items():
+        plugins = [each.removeprefix(UNLOADED) for each in sorted(changed) if each.startswith(UNLOADED)]
+        if plugins:
+            users.setdefault(some(plugins), []).append(item)
+    for names_text, names in users.items():
+        yield (
+            f"{some(names)}: computed with plug-ins that are not loaded here ({names_text}), so changes of their code"
+            " are unknown; load the results in their workspace to check it"
+        )
 
 
 def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]:
@@ -254,7 +267,7 @@ def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]
         items: the items, `paper/item`.
 
     Returns:
-        A dict from items to sets of `PARTS`.
+        A dict from items to sets of `PARTS`, and of `UNLOADED` and the name of each plug-in that is not loaded.
     """
     source = SourceCode(plugins=plugin_places())
     changes: dict[str, set[str]] = {}
@@ -268,13 +281,29 @@ def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]
             file = folder / "jobs" / specification["stage"] / f"{specification['id']}.json"
             if file.is_file():
                 changes[item] |= find_changes(copy, read_json(file))
-            if source_has_changed(source, specification):
+            unloaded = _unloaded_plugins(source, specification["modules"])
+            changes[item] |= {f"{UNLOADED}{name}" for name in unloaded}
+            if not unloaded and source_has_changed(source, specification):
                 changes[item].add("code")
             if specification["stage"] == "tabulate":
                 # The folder can have been moved, so only the end of a path is used: encoders, encoder, file.
                 evaluations = [folder.joinpath(*Path(name).parts[-3:]) for name in specification["inputs"]]
                 pending += filter(None, (read_copy(copy_of("evaluate", place)) for place in evaluations))
     return changes
+
+
+def _unloaded_plugins(source: SourceCode, modules: Iterable[str]) -> set[str]:
+    """Return the plug-ins of modules that are not loaded.
+
+    Modules of a paper's method belong to the plug-in `papers.<paper>`, others to their top-level module.
+    """
+    names = set()
+    for module in modules:
+        parts = module.partition(":")[0].split(".")
+        name = ".".join(parts[: 1 + (parts[0] == METHODS)])
+        if name not in source.plugins and parts[0] not in source.plugins and parts[0] != PACKAGE.name:
+            names.add(name)
+    return names
 
 
 def source_has_changed(source: SourceCode, specification: Mapping[str, Any]) -> bool:

@@ -7,15 +7,22 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, InstanceOf, PrivateAttr, model_validator
 
-from replicse.checked import Checked, Id, Number, Text, checked_entries
-from replicse.errors import BadInput, check_known
+from replicse.checked import Checked, Id, Number, Text, UserMessage, checked_entries, excerpt
+from replicse.errors import BadInput, check_known, nearest
 from replicse.spec.expression import Expression
 
+Comparison = Literal[">", ">=", "<", "<=", "within", "up to"]
+COMPARISONS: tuple[str, ...] = get_args(Comparison)
 STRICT = (">", "<")
+# What others write for the comparisons.
+SPELLINGS = {
+    "=>": ">=", "≥": ">=", "⩾": ">=", "=<": "<=", "≤": "<=", "⩽": "<=", "==": "within", "=": "within", "≈": "within",
+    "~": "within", "+-": "within", "±": "within", "above": ">", "below": "<",
+}  # fmt: skip
 
 
 def _side(entry: object) -> object:
@@ -40,6 +47,15 @@ Side = Annotated[
 ]
 
 
+def _check_comparison(value: object) -> object:
+    """Return a comparison; UserMessage with all of them if it is another."""
+    if value in COMPARISONS:
+        return value
+    near = nearest(SPELLINGS.get(str(value), value), COMPARISONS)
+    hint = near if near.startswith("; did") else ""
+    raise UserMessage(f"{excerpt(value)} is not one of {', '.join(COMPARISONS)}{hint}")
+
+
 class Relation(Checked):
     """A relation `left op right`.
 
@@ -58,7 +74,7 @@ class Relation(Checked):
     """
 
     left: Side
-    op: Literal[">", ">=", "<", "<=", "within", "up to"]
+    op: Annotated[Comparison, BeforeValidator(_check_comparison)]
     right: Side
     margin: Annotated[Number, Field(ge=0)] = 0.0
     over: tuple[Text, ...] = ()

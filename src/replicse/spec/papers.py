@@ -233,7 +233,7 @@ def _recipes(file: Path) -> dict[str, Recipe]:
     for name in document:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
             raise BadInput(f'{file}: recipe "{name}"; use letters, digits, dots and dashes')
-    return {name: Recipe.of(entry, f"{file}: {name}") for name, entry in document.items()}
+    return {name: Recipe.of(entry, f"{file}: {name}", file, (name,)) for name, entry in document.items()}
 
 
 def _reserved(paper: Paper) -> Iterator[str]:

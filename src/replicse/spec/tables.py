@@ -324,11 +324,12 @@ def load_item(path: Path, paper: str) -> Item:
     Raises:
         BadInput: if the file is not valid; the error names file, row and key.
     """
-    document = read_yaml(path)
+    written = document = read_yaml(path)
     for key in ("rows", "columns"):
         if isinstance(document, Mapping) and isinstance(document.get(key), list):
             document = {**document, key: list(expand_blocks(document[key], key, {}, str(path)))}
-    item = Item.of(document, str(path))
+    # The rows of an expanded block are not lines of the file.
+    item = Item.of(document, str(path), path if document == written else None)
     if item.id != f"{paper}/{path.stem}":
         raise BadInput(f'{path}: id is "{item.id}"; expected "{paper}/{path.stem}"')
     for path_, location in _paths(item):

@@ -156,3 +156,23 @@ def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplo
     replicse.load(results.name)  # a folder without a parent in its path was once a traceback
     said = "simcse/table3: out of date, because the code has changed; replicse run recomputes them"
     assert [record.getMessage() for record in caplog.records] == [said] * 2
+
+
+def test_numbers_of_a_plugin_that_is_not_loaded_are_not_out_of_date(results, caplog):
+    modules = ["hinge.loss:Hinge", "papers.mine.method:near", "replicse.evaluation.correlation"]
+    evaluation = {
+        "stage": "evaluate",
+        "id": "e1.fast",
+        "digests": {"code": "x"},
+        "modules": modules,
+        "inputs": [],
+    }
+    table = {"stage": "tabulate", "id": "simcse/table3", "digests": {"code": ""}, "modules": []}
+    table["inputs"] = [str(results / "encoders/e1/fast.json")]
+    write_json(results / "encoders/e1/fast.json.job", {"specification": evaluation, "written": {}})
+    write_json(results / "items/simcse/table3.json.job", {"specification": table, "written": {}})
+    replicse.load(results)
+    assert [record.getMessage() for record in caplog.records] == [
+        "simcse/table3: computed with plug-ins that are not loaded here (hinge, papers.mine), so changes of their code"
+        " are unknown; load the results in their workspace to check it"
+    ]

@@ -108,7 +108,7 @@ def test_a_mistake_in_the_readings_names_file_line_and_remedy(lines, problem, tm
 @cases
 def test_a_mistake_in_the_source_names_file_and_key(change, problem, tmp_path):
     write_source(tmp_path, source={**SOURCE, **change})
-    with pytest.raises(BadInput, match=rf"lab\.yaml: .*{problem}"):
+    with pytest.raises(BadInput, match=rf"lab\.yaml:\d+: .*{problem}"):
         load_record(tmp_path)
 
 
