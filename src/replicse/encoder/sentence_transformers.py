@@ -27,6 +27,7 @@ SETTINGS, KIND = "config_sentence_transformers.json", "SentenceTransformer"
 POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last-token"}
 CORRECT = "correct the folder, or install the version of sentence-transformers that saved it"
 _BATCH_SIZE = 32  # the library's default
+_ENCODED_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
@@ -89,14 +90,18 @@ class LibraryEncoder(CallableVectors):
         kinds = [_kind(module) for module in self.model]
         problem = f"{self.name}: sentence-transformers cannot encode with the modules {', '.join(kinds)}"
         no_pooling = kinds[0] == "Transformer" and "Pooling" not in kinds
+        blocks = []
         with refusing(problem, "a Pooling module is missing; use --pooling" if no_pooling else CORRECT):
-            vectors: np.ndarray = self.model.encode(
-                list(sentences),
-                batch_size=self.batch_size,
-                show_progress_bar=False,
-                convert_to_numpy=True,
-            )
-        return vectors.astype(np.float32)
+            # The library keeps a tensor for each sentence of a call.
+            for start in range(0, len(sentences), _ENCODED_AT_ONCE):
+                block: np.ndarray = self.model.encode(
+                    list(sentences[start : start + _ENCODED_AT_ONCE]),
+                    batch_size=self.batch_size,
+                    show_progress_bar=False,
+                    convert_to_numpy=True,
+                )
+                blocks.append(block.astype(np.float32, copy=False))
+        return np.concatenate(blocks)
 
     def _encode_probe(self) -> tuple[list[str], np.ndarray]:
         """Return the probe sentences that the model can encode and their vectors.

@@ -1,6 +1,7 @@
 """Encoders that are any function of sentences."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ class CallableVectors:
 
     def __init__(self, encode: Callable[[list[str]], Any]) -> None:
         self._encode = encode
-        self._vectors: dict[str, np.ndarray] = {}
+        # One array instead of an array for each sentence, which would need more memory than a short vector.
+        self._places: dict[str, int] = {}
+        self._vectors = np.empty((0, 0), dtype=np.float32)
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
         """Encode sentences in their order.
@@ -34,7 +37,7 @@ class CallableVectors:
             The vectors, (n, width), float32.
         """
         self.prepare(sentences)
-        return np.stack([self._vectors[sentence] for sentence in sentences])
+        return self._vectors[np.array([self._places[sentence] for sentence in sentences], dtype=np.intp)]
 
     def prepare(self, sentences: Iterable[str]) -> None:
         """Encode all sentences without a cached vector.
@@ -45,7 +48,7 @@ class CallableVectors:
         Raises:
             BadInput: If the function does not return one vector of numbers for each sentence.
         """
-        distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._vectors]
+        distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._places]
         if not distinct:
             return
         vectors = to_array(self._encode(distinct))
@@ -54,11 +57,19 @@ class CallableVectors:
                 f"encoder: the vectors of {len(distinct)} sentences have shape {vectors.shape} and dtype"
                 f" {vectors.dtype}; expected numbers of shape ({len(distinct)}, width)"
             )
-        self._vectors.update(zip(distinct, vectors.astype(np.float32), strict=True))
+        vectors = vectors.astype(np.float32, copy=False)
+        if self._places and vectors.shape[1] != self._vectors.shape[1]:
+            raise BadInput(
+                f"encoder: the vectors have width {vectors.shape[1]}, but earlier ones {self._vectors.shape[1]}; return"
+                " vectors of one width"
+            )
+        self._vectors = np.concatenate([self._vectors, vectors]) if self._places else vectors
+        self._places.update(zip(distinct, count(len(self._places)), strict=False))
 
     def clear(self) -> None:
         """Clear cached vectors."""
-        self._vectors.clear()
+        self._places.clear()
+        self._vectors = np.empty((0, 0), dtype=np.float32)
 
 
 class CompressedVectors:

@@ -153,4 +153,4 @@ def prepare_all(vectors: Vectors, groups: Iterable[Iterable[str]]) -> None:
         vectors: The encoder.
         groups: The groups of sentences.
     """
-    vectors.prepare(dict.fromkeys(chain.from_iterable(groups)))
+    vectors.prepare(chain.from_iterable(groups))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from replicse.encoder import sentence_transformers
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.tokenizer import tokenizer_digest
 from replicse.errors import BadInput, MissingData
@@ -188,6 +189,24 @@ def test_a_length_without_room_for_a_token_is_refused(tmp_path, more, asked):
         BadInput, match=f"max_length is {asked}, but a row has 2 special tokens; use at least 3"
     ):
         SentenceEncoder.open(tmp_path, max_length=asked, device="cpu")
+
+
+def test_the_library_encodes_many_sentences_in_several_calls(tmp_path, monkeypatch):
+    """Compare the vectors of seven sentences in calls of at most three."""
+    foreign.write_static(tmp_path / "static", torch.float32)
+    texts = SENTENCES[:7]
+    expected = SentenceEncoder.open(tmp_path / "static", device="cpu").encode(texts)
+    encoder, sizes = SentenceEncoder.open(tmp_path / "static", device="cpu"), []
+    encode = encoder.model.encode
+
+    def count_and_encode(some, **options):
+        sizes.append(len(some))
+        return encode(some, **options)
+
+    monkeypatch.setattr(sentence_transformers, "_ENCODED_AT_ONCE", 3)
+    monkeypatch.setattr(encoder.model, "encode", count_and_encode)
+    assert np.array_equal(encoder.encode(texts), expected)
+    assert sizes == [3, 3, 1]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
