@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from replicse.encoder.stored import read_config
-from replicse.runtime.devices import waited_for
+from replicse.runtime.devices import read_clock
 
 ROLES = ("anchor", "positive", "negative")
 
@@ -69,7 +69,7 @@ class SentenceTransformersPeer:
         from transformers import TrainerCallback
 
         times: list[float] = []
-        clock = self.clock or partial(waited_for, self.device)
+        clock = self.clock or partial(read_clock, self.device)
 
         class Noting(TrainerCallback):
             def on_step_end(peer, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: N805

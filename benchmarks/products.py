@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from replicse.runtime.devices import waited_for
+from replicse.runtime.devices import read_clock
 
 ROWS = 64
 
@@ -94,7 +94,7 @@ class Rates:
     ) -> None:
         self.shapes, self.backward = products(hidden), backward
         self.device = device or torch.device("cpu")
-        self.clock = clock or partial(waited_for, self.device)
+        self.clock = clock or partial(read_clock, self.device)
         self.rows = max(ROWS, rows // ROWS * ROWS)
         # The minimum time of each product, by precision, library and product.
         self.seconds: dict[tuple[str, str], dict[tuple[int, int], float]] = {}

@@ -31,7 +31,7 @@ from replicse.evaluation.suites import prepare_all, run_suites, suite
 from replicse.library.evaluation import open_encoder
 from replicse.registry.encoders import Precision
 from replicse.registry.runs import Init, Run
-from replicse.runtime.devices import waited_for
+from replicse.runtime.devices import read_clock
 from replicse.runtime.machine import hardware
 from replicse.training.benchmark import Enough, Timed, architecture_of
 from replicse.training.data import alternate_sources
@@ -340,12 +340,12 @@ class StepRates(RandomRuns):
     def _waiting(self, trainer: Timed, ours: Mapping[str, Any]) -> Row:
         """Measure the time to create batches, as a share of a step."""
         count = max(2, min(trainer.steps, 20))
-        start = waited_for(self.device)
+        start = read_clock(self.device)
         for _ in islice(
             alternate_sources([source.data for source in trainer.sources], 0, trainer.steps), count
         ):
             pass
-        share = (waited_for(self.device) - start) / count / ours["seconds_per_step"]
+        share = (read_clock(self.device) - start) / count / ours["seconds_per_step"]
         note = "as if nothing of it were done while the GPU works" if self.on_gpu else ""
         return within("share of a step that waits for its batch", share, WAITING, note)
 
@@ -368,9 +368,9 @@ def suite_rates(
         vectors = open_encoder(encoder, "cls", LENGTH, str(device))
         module, keywords = suite(name, given)
         sentences = dict.fromkeys(module.sentences(root, **keywords))
-        start = waited_for(device)
+        start = read_clock(device)
         prepare_all(vectors, [sentences])
-        encoded = waited_for(device)
+        encoded = read_clock(device)
         outcome = run_suites(root, vectors, [name], {name: given})
         scored = time.perf_counter()
         rate = len(sentences) / (encoded - start)

@@ -58,9 +58,8 @@ PAGES = (
 DATA = ("src/replicse/world/", "src/replicse/augment/synonyms.py")
 # Words in -ed and -ing that are used as nouns in the field.
 NOUNS = {"embedding", "encoding", "padding", "pooling", "seed", "setting", "string", "training", "warning"}
-NOT_PROSE = re.compile(
-    r"^```.*?^```|<!--.*?-->|^(?: {4}|\t)[^\n]*|`[^`]*`|https?://\S+|<[^>\n]+>", re.MULTILINE | re.DOTALL
-)
+CODE_BLOCK = re.compile(r"^```.*?^```|^(?: {4}|\t)[^\n]*", re.MULTILINE | re.DOTALL)
+NOT_PROSE = re.compile(r"<!--.*?-->|`[^`]*`|https?://\S+|<[^>\n]+>", re.DOTALL)
 INTERFACE_NAME = re.compile(r"`replicse\.([a-z_.]+\.[A-Z]\w+)`")
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -77,19 +76,22 @@ class Problem(NamedTuple):
 
 
 def read_texts(root: Path) -> dict[str, str]:
-    """Return the prose of each kind of text as a dict of strings."""
+    """Return the prose of each kind of text as a dict of strings.
+
+    Docstrings are counted with the text under Args, Returns and Raises, as in the rates of the field. In pages
+    and messages, an indented line is code.
+    """
     code, tests = find_files(root, CODE), find_files(root, ("tests/**/*.py",))
     strings = []
     for file in code:
         if not file.relative_to(root).as_posix().startswith(DATA):
             strings += messages(parse(file))
+    pages = [file.read_text(encoding="utf-8") for file in find_files(root, PAGES)]
     return {
         "docstrings": remove_code("\n\n".join(docstrings_and_comments(file) for file in code)),
         "tests": remove_code("\n\n".join(docstrings_and_comments(file) for file in tests)),
-        "messages": remove_code("\n\n".join(strings)),
-        "pages": remove_code(
-            "\n\n".join(file.read_text(encoding="utf-8") for file in find_files(root, PAGES))
-        ),
+        "messages": remove_code(remove_code_blocks("\n\n".join(strings))),
+        "pages": remove_code(remove_code_blocks("\n\n".join(pages))),
     }
 
 
@@ -106,8 +108,13 @@ def parse(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
+def remove_code_blocks(text: str) -> str:
+    """Return a Markdown text without fenced and indented code blocks."""
+    return CODE_BLOCK.sub(" ", text)
+
+
 def remove_code(text: str) -> str:
-    """Return a text without code, HTML comments, tags and URLs."""
+    """Return a text without inline code, HTML comments, tags and URLs."""
     return NOT_PROSE.sub(" ", text)
 
 

@@ -187,7 +187,7 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
         case "union_tag_not_found":
             key = error["ctx"]["discriminator"].strip("'\"")
             if not isinstance(value, Mapping):
-                return f"{place} is {excerpt(value)}; expected a mapping"
+                return f"{place} is {excerpt(value)}; expected a dict"
             close = difflib.get_close_matches(key, map(str, value), n=1)
             hint = f'; did you mean it by "{close[0]}"?' if close else ""
             return f'{place} lacks the key "{key}"{hint}'
@@ -221,7 +221,7 @@ def _rank(error: ErrorDetails) -> tuple[bool, int]:
 def excerpt(value: object) -> str:
     """Format a value for an error message: short, on one line."""
     if isinstance(value, Mapping):
-        return f"a mapping with the keys {', '.join(map(str, value))}"[:80] if value else "an empty mapping"
+        return f"a dict with the keys {', '.join(map(str, value))}"[:80] if value else "an empty dict"
     text = f'"{value}"' if isinstance(value, str) else EXCERPT.repr(value)
     text = " ".join(text.split())
     return text if len(text) <= 80 else f"{text[:77]}..."
@@ -230,8 +230,8 @@ def excerpt(value: object) -> str:
 def _expected(error: ErrorDetails) -> str:
     kind, context = error["type"], error.get("ctx", {})
     words = {
-        "dict_type": "a mapping", "model_type": "a mapping", "model_attributes_type": "a mapping",
-        "mapping_type": "a mapping", "tuple_type": LIST, "list_type": LIST, "string_type": "text",
+        "dict_type": "a dict", "model_type": "a dict", "model_attributes_type": "a dict",
+        "mapping_type": "a dict", "tuple_type": LIST, "list_type": LIST, "string_type": "text",
         "bool_type": "true or false", "bool_parsing": "true or false", "finite_number": "a finite number",
         "string_too_short": "text", "none_required": "nothing",
     }  # fmt: skip

@@ -45,7 +45,7 @@ def test_steps_are_timed_between_two_synchronisations(tmp_path):
     with pretended_gpu() as work:
         assert Bench(tmp_path, torch.device("cuda"), steps=5).rate(run, (1, 32), []) > 0
     assert [wait for wait in work.waits if "copy" not in wait].count(
-        "synchronize in runtime/devices.py, waited_for"
+        "synchronize in runtime/devices.py, read_clock"
     ) == 2
     assert not [wait for wait in work.waits if "training/loop.py" in wait and "_open_model" not in wait]
 

@@ -95,7 +95,7 @@ def test_yaml_that_is_nested_too_deeply_is_refused(tmp_path, text):
     assert read(tmp_path, f"a: [{'[], ' * 2000}]\n")
 
 
-def test_a_mapping_that_is_expected_is_said_with_its_keys():
+def test_an_expected_dict_is_named_with_the_keys():
     class Rates(Checked):
         hidden: float
         attention: float
@@ -103,7 +103,7 @@ def test_a_mapping_that_is_expected_is_said_with_its_keys():
     class Run(Checked):
         dropout: Rates
 
-    with pytest.raises(BadInput, match=r"dropout is 0\.1; expected a mapping of hidden, attention"):
+    with pytest.raises(BadInput, match=r"dropout is 0\.1; expected a dict of hidden, attention"):
         Run.of({"dropout": 0.1}, "recipes.yaml")
 
 

@@ -76,8 +76,8 @@ class Proposer:
         Args:
             rows: A list of arrays of token ids, (length,).
             places: A list with the places to replace in each row, (n,).
-            avoid: A list with a piece for each place that is not used there, (n,). Default: all pieces except
-                special tokens can be used.
+            avoid: A list with the id of a piece for each place, (n,), which is not used there. Default: no piece
+                is avoided.
 
         Returns:
             Copies of the rows with the replacements.

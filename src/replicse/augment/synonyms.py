@@ -108,7 +108,7 @@ def _make_augmenter(thesaurus: Thesaurus, source: str, least: int, most: int, sh
     from nlpaug.augmenter.word import SynonymAug
 
     class Augmenter(SynonymAug):
-        """nlpaug's augmenter with our thesaurus instead of the loaders."""
+        """nlpaug's augmenter, which uses our thesaurus instead of loading one."""
 
         @classmethod
         def get_model(cls, *_: Any) -> Thesaurus:

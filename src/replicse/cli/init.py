@@ -117,13 +117,13 @@ def begin_plugin(kind: str, name: str) -> None:
     check_module(Path("plugins", f"{module}.py"))
     meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
     print(*write_skeleton(kind, Path(), meant), sep="\n")
-    named = named_in_config(f"plugins/{module}.py")
+    named = add_to_config(f"plugins/{module}.py")
     print(
         f"next: {named}pip install pytest, then pytest tests/test_{module}.py; {used.replace('NAME', name)}"
     )
 
 
-def named_in_config(plugin: str) -> str:
+def add_to_config(plugin: str) -> str:
     """Add a plug-in to config.yaml.
 
     Args:

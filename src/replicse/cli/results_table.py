@@ -38,7 +38,7 @@ def results_table(results: Sequence[ExternalResults], form: str) -> str:
 
 
 def differing_data(results: Sequence[ExternalResults]) -> Iterator[str]:
-    """Yield a line for each score that was computed on different datasets.
+    """Yield a line for each score whose dataset differs between the results.
 
     Args:
         results: the results.

@@ -148,7 +148,7 @@ def insert_after(
 
 
 def short_story(story: Mapping[str, Sequence[str]], width: int, most: int) -> list[str]:
-    """Shorten an explanation to the first lines of each heading.
+    """Shorten an explanation to the first lines under each heading.
 
     Args:
         story: a dict from heading to lines.

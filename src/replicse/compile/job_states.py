@@ -75,7 +75,7 @@ class JobStates:
     def state(self, file: str) -> str:
         """Return the state of a file: done, running, failed or waiting.
 
-        A file waits, runs or fails with the jobs that create its inputs.
+        If the job of a file has not started, a failed or running job of its inputs sets the state.
 
         Args:
             file: the path of an output of a job.

@@ -198,7 +198,7 @@ class Paths:
 
 
 def drop_partial(scale: str) -> None:
-    """Remove the report of an unfinished study after the study has finished.
+    """Delete the report of an unfinished study after the study has finished.
 
     Args:
         scale: the name of the scale.

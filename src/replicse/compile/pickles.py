@@ -1,7 +1,7 @@
 """Load and write pickle files of the user's own cache.
 
-A file is a SHA-256 followed by the pickled value. The checksum detects damage, not a stranger's file: loading can run
-code.
+A file is a SHA-256 followed by the pickled value. The checksum detects damaged files. It does not protect against files
+of other people, which can run code when they are loaded.
 """
 
 import copyreg

@@ -219,7 +219,7 @@ def _list_layers(
     full = f"{home.key}/{short}"
     if full in below:
         circle = " like ".join((*below, full))
-        raise BadInput(f"{location}: recipe {full} extends itself ({circle}); change one of the keys like")
+        raise BadInput(f"{location}: recipe {full} extends itself ({circle}); change `like` in one of them")
     recipe = home.recipes[short]
     if recipe.init:
         recipe = recipe.replace(init=recipe.init.of_paper(home.key))
@@ -294,7 +294,7 @@ def vary_run(run: RunSpec, vary: Vary | None, location: str) -> RunSpec:
             raise BadInput(f'{location}: term "{name}" is changed, but the run has {present}')
     if (vary.augment or vary.both_sides) and not any(view.augment for view in views):
         raise BadInput(
-            f"{location}: an augmentation is changed, but the views of the run do not use augmentation"
+            f"{location}: an augmentation is changed, but the views of the run have no augmentation; add one to a view"
         )
     if vary.augment:
         views = tuple(view.augmented(vary.augment, location) for view in views)

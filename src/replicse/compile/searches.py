@@ -87,8 +87,8 @@ def keep_grid_values(scale: Scale, name: str, values: Sequence[Any], location: s
     kept = [value for value in values if value in wanted]
     if not kept:
         raise BadInput(
-            f"{location}: {scale.file} tries {list(wanted)} of the grid {name}, but it has {list(values)};"
-            " add a value of the scale to the grid, or a value of the grid to the scale"
+            f"{location}: {scale.file} uses the values {list(wanted)} of the grid {name}, but the grid has"
+            f" {list(values)}; use a value of the grid in the scale"
         )
     return kept
 

@@ -146,7 +146,7 @@ def _part_rows(part: HubPart, corpus: HubDataset) -> Iterator[tuple[Any, ...]]:
 def _values(part: HubPart, corpus: HubDataset, dataset: "Dataset", name: str) -> Callable[[Any], Any]:
     """Return a function that converts a value of a hub column.
 
-    It returns None for a row to skip.
+    The function returns None if the row should be skipped.
     """
     if corpus.read[name] != "label":
 

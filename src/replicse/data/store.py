@@ -149,8 +149,8 @@ def _replace_file(path: Path) -> Iterator[BinaryIO]:
 def _write_tokens(path: Path, blocks: Iterable[tuple[np.ndarray, list[int]]]) -> np.ndarray:
     """Write the tokens of all blocks in the format of np.save.
 
-    The header contains the number of tokens, so it is written again at the end; the length does not depend on
-    the number.
+    The header contains the number of tokens, so it is written again at the end. The length of the header does not
+    depend on the number.
 
     Returns:
         The offsets of the rows, int64 of shape (rows + 1,).

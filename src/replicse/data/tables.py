@@ -89,7 +89,7 @@ def _json_cells(place: str, record: Any, headings: Sequence[str], values: Collec
 
 
 def _json_records(row: Any, header: Sequence[str]) -> list[Any]:
-    """Return the records of a line: one, or all in a list of objects."""
+    """Return the records of a line, which is an object or a list of objects."""
     if not isinstance(row, list):
         return [row]
     if row and all(isinstance(each, Mapping) for each in row):

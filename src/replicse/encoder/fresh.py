@@ -52,7 +52,7 @@ def fresh_backbone(architecture: Architecture, tokenizer: Path, engine: Engine =
         backbone: Backbone = PackedBackbone(EncoderConfig.fresh(architecture, size, special.pad))
         backbone.new_token_head()
     elif engine == "packed":
-        raise BadInput(f"engine packed supports {', '.join(PACKED)}, not {family}; remove the engine")
+        raise BadInput(f"engine packed supports {', '.join(PACKED)}, not {family}; use engine auto")
     else:
         backbone = _make_with_transformers(architecture, size, special)
     backbone.tokenizer_file = tokenizer

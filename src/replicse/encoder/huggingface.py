@@ -272,7 +272,7 @@ class TransformersBackbone(Backbone):
             network = AutoModelForMaskedLM.from_config(model.config)
         except ValueError:
             raise BadInput(
-                f"transformers does not have a masked-LM head for {model.config.model_type}"
+                f"transformers does not have a masked-LM head for {model.config.model_type}; use another encoder"
             ) from None
         setattr(network, network.base_model_prefix, model)
         network.tie_weights()

@@ -106,7 +106,9 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     absent = sorted(name for name in found["missing_keys"] if "pooler" not in name)
     inside = [name for name in absent if name.startswith(outer)]
     if inside and not changes:
-        raise BadInput(f'{file}: weight "{inside[0]}" is missing, but config.json requires it')
+        raise BadInput(
+            f'{file}: weight "{inside[0]}" is missing, but config.json requires it; use complete weights'
+        )
     initial = model_class(config).state_dict() if inside else {}
     network.load_state_dict({name: initial[name] for name in inside}, strict=False)
     headless = len(absent) > len(inside)
@@ -160,7 +162,9 @@ def _choose_class(folder: Path, family: str, values: Mapping[str, Any], with_hea
             model_class = mapping[config_class]
             break
     else:
-        raise BadInput(f"{folder}: transformers does not have an encoder of family {family}")
+        raise BadInput(
+            f"{folder}: transformers does not have an encoder of family {family}; use another encoder"
+        )
     if isinstance(model_class, tuple):
         model_class = model_class[0]
     with refusing(f"{folder / CONFIG}: transformers cannot load it", CORRECT):
@@ -262,7 +266,7 @@ def _replace_model(backbone: TransformersBackbone, model: nn.Module) -> Any:
 
 
 def _locate_base(folder: Path, named: str) -> str:
-    """Return the path of an adapter's encoder if it exists, or the name."""
+    """Return the folder of an adapter's base encoder, or its hub id."""
     # A path is relative to the adapter's folder.
     return str(folder / named) if (folder / named).is_dir() else named
 

@@ -145,7 +145,7 @@ def check_modules(folder: Path) -> None:
 def _read_activation(place: Path) -> str:
     """Return the class of a module's activation function; Tanh by default.
 
-    sentence-transformers uses Tanh instead of other classes than those of torch.
+    If a class is not from torch, sentence-transformers uses Tanh instead.
     """
     settings = read_config(place) if (place / CONFIG).is_file() else {}
     return str(settings.get("activation_function") or "torch.nn.Tanh")

@@ -96,7 +96,7 @@ def _open_foreign(
             raise BadInput("the hidden states differ from those of transformers")
     except BadInput as error:
         if engine == "packed":
-            raise BadInput(f"{folder}: engine packed cannot be used ({error}); remove the engine") from None
+            raise BadInput(f"{folder}: engine packed cannot be used ({error}); use engine auto") from None
         if config.get("model_type") in PACKED:
             log.info("%s: using engine transformers: %s", folder, error)
         return theirs

@@ -185,7 +185,7 @@ class SentenceEncoder:
         except Exception as error:  # the library can encode the probe, so it is used instead
             why = one_line(error)
         if engine != "auto":
-            raise BadInput(f"{folder}: engine {engine} cannot load it ({why}); remove the engine")
+            raise BadInput(f"{folder}: engine {engine} cannot load it ({why}); use engine auto")
         alone = ", one sentence at a time, because padding changes the vectors" * library.alone
         log.info("%s: using sentence-transformers%s: %s", folder, alone, why)
         return library

@@ -35,7 +35,7 @@ class Template:
     """The tokens of a template before and after the sentence.
 
     Both ends contain special tokens. A sentence is tokenised by itself and truncated so that it fits with the
-    `length` tokens of the template. Blanks before the sentence are removed from the template.
+    `length` tokens of the template. Spaces before the sentence are removed from the template.
 
     Args:
         text: The template, a string with `{text}` and possibly `{mask}`.

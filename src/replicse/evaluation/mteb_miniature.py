@@ -100,7 +100,7 @@ def clustering(root: Path, vectors: Vectors) -> float:
 def pair_classification(root: Path, vectors: Vectors) -> float:
     """Compute the average precision of paraphrases.
 
-    It is the maximum over four similarities.
+    The result is the maximum over four similarities of vectors.
 
     Args:
         root: The data root, a folder of datasets.

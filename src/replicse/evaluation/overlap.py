@@ -38,7 +38,7 @@ def bag_of_words(sentence: str) -> Counter[str]:
 
 
 def _f1(first: str, second: str) -> float:
-    """Return 2 |A and B| / (|A| + |B|), the F1 of a bag as a prediction."""
+    """Return 2 |A and B| / (|A| + |B|), the F1 of two bags of words."""
     left, right = bag_of_words(first), bag_of_words(second)
     total = left.total() + right.total()
     return 2 * (left & right).total() / total if total else 0.0

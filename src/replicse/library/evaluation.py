@@ -67,7 +67,7 @@ def evaluate(
         BadInput: If a suite or option is unknown, or the encoder cannot be loaded.
         MissingData: If a dataset is missing (a kind of BadInput).
         Failed: If a folder or hub encoder gives all sentences the same vector. For other encoders, `failures`
-            says so.
+            contains the reason.
 
     Examples:
         >>> scores = replicse.evaluate("princeton-nlp/unsup-simcse-bert-base-uncased", "sts", "data")

@@ -239,9 +239,9 @@ def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any], plugins
 
 
 def _init(start: str | Path, folder: Path, spec: InitSpec | None) -> Init:
-    """Return the start of a run, named by the digest of the weights too.
+    """Return the start of a run: the folder and the digest of the weights.
 
-    Other weights in the same folder are another run.
+    If the weights in the folder change, the run has another id.
     """
     digests = list(map(sha256_of, weight_files(folder))) if has_weights(folder) else []
     revision = digests[0] if len(digests) == 1 else None
@@ -332,7 +332,7 @@ def _digest_code(spec: Run) -> str:
 
 
 def _is_complete(out: Path, run_id: str, code: str) -> bool:
-    """Return whether a folder contains this run, complete.
+    """Return whether a folder contains this run and the run is complete.
 
     Raises:
         BadInput: If the folder contains another run, or the code of the run has changed since.

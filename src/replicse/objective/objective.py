@@ -44,7 +44,7 @@ class Objective(nn.Module):
                 term.prepare(model)
 
     def vector_views(self, count: int) -> list[int]:
-        """Return the views whose vectors any term uses.
+        """Return the views whose vectors are used by a term.
 
         Args:
             count: The number of views of the run.

@@ -152,8 +152,8 @@ class SourceCode:
     def _find_module(self, name: str) -> str | None:
         """Return the module or definition of an import.
 
-        A definition is `module:name` of a module that counts in part. Returns None if the import is not part of the
-        package or of a plug-in.
+        A definition is `module:name`, for modules of which only the used definitions count. Returns None if the import
+        is not part of the package or of a plug-in.
         """
         module, _, part = name.partition(":")
         if part and self._file(f"{module}.{part}"):
@@ -349,7 +349,7 @@ def _read_cache(cache: Path | None) -> dict[str, Any]:
 
 
 def _write_cache(cache: Path, entries: Mapping[str, Any]) -> None:
-    """Write a cache; nothing changes if it cannot be written."""
+    """Write a cache file; if that is not possible, there is no cache."""
     with suppress(OSError, BadInput, Failed):
         write_json(cache, entries)
 

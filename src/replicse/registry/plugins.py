@@ -327,7 +327,7 @@ def _import(plugin: Plugin) -> None:
 class _FromSource(SourceFileLoader):
     """Compile a module from the source at each import.
 
-    Python recognises a changed file only by the size and the second of the change.
+    Python's cache notices a change of a file only if the size, or the time in whole seconds, differs.
     """
 
     def get_code(self, fullname: str) -> CodeType:

@@ -73,7 +73,7 @@ class CosineSchedule(ScheduleParameters):
 
 
 def cosine(step: int, steps: int, parameters: CosineSchedule) -> float:
-    """Return the factor; it would be the floor at the step after the last.
+    """Compute the factor, which would reach the floor after the last step.
 
     Args:
         step: The 0-based step.
@@ -178,6 +178,6 @@ class BalancedOrder(OrderParameters):
 
 
 class DistinctOrder(OrderParameters):
-    """A permutation with distinct texts in each batch while other rows remain."""
+    """A permutation with distinct texts in each batch, if enough rows remain."""
 
     order: Literal["distinct"]

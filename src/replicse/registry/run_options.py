@@ -136,7 +136,7 @@ class Optimisation(Checked):
 class SelectionRule(Checked):
     """The rule for the best checkpoint: a metric, computed every few steps.
 
-    As in SimCSE's released code the last step counts only if it is a multiple of `every`. `keeps: lowest` is like a
+    As in SimCSE's released code, the last step is scored only if it is a multiple of `every`. `keeps: lowest` is like a
     script whose `greater_is_better` is false by mistake.
 
     Attributes:

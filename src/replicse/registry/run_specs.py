@@ -79,13 +79,12 @@ class FreshSpec(Checked):
 class AveragedRun(Checked):
     """The runs of a recipe in an average.
 
-    Their seed is the run's own seed, or they use `seeds` on the backbone of each seed. `run` changes their
-    options; `checkpoint` is the checkpoint to average (default: the checkpoint kept by each run).
+    They use the seed of the averaging run, or `seeds`, each on the backbone of its seed.
 
     Attributes:
         use: the recipe.
         run: changes of the runs.
-        checkpoint: the checkpoint to average.
+        checkpoint: the checkpoint to average. Default: the checkpoint kept by each run.
         seeds: the seeds to average. The default is the run's own seed.
     """
 

@@ -67,7 +67,8 @@ class EvaluationSet(Checked):
         keys = self.plain().keys() - {"file"}
         if not any(keys - optional == set(required) for required, optional in KINDS.items()):
             raise ValueError(
-                "first, second, score and range, perhaps subset and positive_above; or text and label, perhaps split"
+                "first, second, score and range, optionally subset and positive_above; or text and label, optionally"
+                " split"
             )
         if self.range and self.range[0] >= self.range[1]:
             raise UserMessage(f"range is {list(self.range)}; it should be the lowest score, then the highest")

@@ -46,10 +46,10 @@ def device_for(name: str | None = None) -> "torch.device":
     return torch.device(name)
 
 
-def waited_for(device: "torch.device") -> float:
-    """Wait until a device has finished, and return the clock in seconds.
+def read_clock(device: "torch.device") -> float:
+    """Return the clock in seconds after a device has finished.
 
-    A GPU works asynchronously.
+    A GPU works asynchronously, so the clock is read only when no work is left.
 
     Args:
         device: The device.
@@ -131,7 +131,7 @@ def _lock(device: str, level: int) -> bool:
 
 
 def _count_jobs(device: str) -> int:
-    """Return the first free slot of a device: about the number of the jobs."""
+    """Estimate the number of jobs on a device by the first free slot."""
     for level in itertools.count():
         with _open(device, level) as stream:
             try:

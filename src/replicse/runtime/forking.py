@@ -23,7 +23,7 @@ JOB, SERVER = "replicse-job", "replicse.cli.job_server"
 
 
 def identity() -> list[str]:
-    """Return what server and job must have in common: Python and package.
+    """Return Python and package, which are equal in a server and its jobs.
 
     Numerical settings are compared separately.
     """

@@ -257,7 +257,7 @@ def read_config(
             check_there(file, "go to a folder with a study, or use replicse init to create a folder")
         document = read_json(file) if file.suffix == ".json" else read_yaml(file)
         if not isinstance(document, dict):
-            raise BadInput(f"{file}: expected a mapping from keys to values, such as scale: micro")
+            raise BadInput(f"{file}: expected a dict from keys to values, such as scale: micro")
         config = merge_layers(config, document)
     for key, text in (settings or {}).items():
         try:

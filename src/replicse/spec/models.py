@@ -300,7 +300,7 @@ class EncoderRequest(Checked):
         if self.grid and self.draw:
             raise ValueError("grid or draw, not both")
         if self.postprocess and not isinstance(self.postprocess.fit, str):
-            raise UserMessage('postprocess.fit is a mapping; expected the name of a corpus, or "target"')
+            raise UserMessage('postprocess.fit is a dict; expected the name of a corpus, or "target"')
         return self
 
 

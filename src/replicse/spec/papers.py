@@ -229,7 +229,7 @@ def _recipes(file: Path) -> dict[str, Recipe]:
         return {}
     document = read_yaml(file)
     if not isinstance(document, Mapping):
-        raise BadInput(f"{file}: expected a mapping from names to recipes")
+        raise BadInput(f"{file}: expected a dict from names to recipes")
     for name in document:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
             raise BadInput(f'{file}: recipe "{name}"; use letters, digits, dots and dashes')

@@ -219,7 +219,8 @@ def _reported(entry: dict[str, str], location: str) -> Reported:
     )
     if (reported.statistic == "percentile") != (reported.q is not None):
         raise BadInput(
-            f'{location}: statistic is "{reported.statistic}", q "{entry.get("q", "")}"; a percentile has q, 0 to 100'
+            f'{location}: statistic is "{reported.statistic}" and q is "{entry.get("q", "")}"; specify q, from 0 to'
+            " 100, for a percentile only"
         )
     if reported.statistic == "single" and (reported.seeds or 1) > 1:
         raise BadInput(

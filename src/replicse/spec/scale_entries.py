@@ -22,9 +22,9 @@ from replicse.spec.models import (
 class Pretraining(RunSpec):
     """The pre-training of a backbone in a scale.
 
-    The run has one seed, or each seed of a study (`each`). A backbone that is pre-trained here varies by seed about as
-    much as fine-tuning on it does. With `each`, a seed is a complete chain, and two rows with the same seed share
-    their backbone.
+    The run has one seed, or each seed of a study (`each`). Pre-training here varies between
+    seeds about as much as fine-tuning. With `each`, a seed includes the pre-training, and two rows with the same seed
+    use the same backbone.
 
     Attributes:
         seed: the seed of the pre-training, or `each`: every seed of the study pre-trains its own backbone.

@@ -376,7 +376,7 @@ def expand_blocks(entries: Sequence[Any], key: str, names: Mapping[str, Any], lo
         for block in blocks:
             if not isinstance(block, Mapping):
                 raise BadInput(
-                    f"{location}: for_each contains {block!r}; expected a mapping from names to values"
+                    f"{location}: for_each contains {block!r}; expected a dict from names to values"
                 )
             yield from expand_blocks(inner, key, {**names, **block}, location)
 

@@ -22,7 +22,7 @@ from replicse.registry.encoders import Architecture
 from replicse.registry.frozen import FrozenModel, with_frozen
 from replicse.registry.run_options import SelectionRule, Trajectory, View
 from replicse.registry.runs import FILLED, Init, Run
-from replicse.runtime.devices import waited_for
+from replicse.runtime.devices import read_clock
 from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer
 from replicse.training.parts import Parts
@@ -56,7 +56,7 @@ class Timed(Trainer):
     times: list[float] = field(default_factory=list)
 
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
-        self.times.append(waited_for(self.device))
+        self.times.append(read_clock(self.device))
         if step > WARM_UP + 2 and self.times[-1] - self.times[0] > self.seconds:
             raise Enough
 
@@ -77,9 +77,9 @@ class Throughput(Timed):
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
         is_late = bool(self.times) and time.perf_counter() - self.times[0] > self.seconds
         if step == WARM_UP:
-            self.times.append(waited_for(self.device))
+            self.times.append(read_clock(self.device))
         elif step == self.steps or (is_late and step > WARM_UP + 2):
-            self.times.append(waited_for(self.device))
+            self.times.append(read_clock(self.device))
             self.measured = step - WARM_UP
             if step < self.steps:
                 raise Enough

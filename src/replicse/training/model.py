@@ -305,7 +305,9 @@ def _open_encoder(spec: Run, init: Path | None, tokenizer: Path) -> tuple[Backbo
     """Return the initial encoder of a run, and the stored head to keep."""
     if init is None:
         if spec.init.fresh is None:
-            raise BadInput(f"{spec.run_id}: init has neither a folder of weights nor an architecture")
+            raise BadInput(
+                f"{spec.run_id}: init has neither a folder of weights nor an architecture; add one"
+            )
         return fresh_backbone(spec.init.fresh.architecture, tokenizer, spec.engine), None
     family = {"model_type": spec.init.family, **(spec.init.config or {})} if spec.init.family else {}
     backbone = open_backbone(init, spec.engine, tokenizer, family)

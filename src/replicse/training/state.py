@@ -83,7 +83,7 @@ class RunState:
             A dict of the progress that was saved, or None if there is no state.
 
         Raises:
-            BrokenState: If no file is valid, or other code of the run saved the state. Parts might already be
+            BrokenState: If no file is valid, or the code has changed since the state was saved. Parts might already be
                 restored.
         """
         files = self._files("state")

@@ -11,9 +11,9 @@ from replicse.world.parts import (
     Count,
     Files,
     article,
-    asked,
     duplicate,
     pair,
+    question_pair,
     review,
 )
 
@@ -153,7 +153,7 @@ def course(random: Random, count: Count) -> Files:
         questions = []
         for same in _shuffle_labels((1, 0), count(rows), random):
             starts = ASKED_TWICE if same else ASKED_ONCE
-            questions.append((*asked(random, bool(same), starts), same))
+            questions.append((*question_pair(random, bool(same), starts), same))
         rated = []
         for _ in range(count(rows)):
             first, second, one, other = pair(random)

@@ -20,7 +20,17 @@ from replicse.world.grammar import (
     tokenised,
     word,
 )
-from replicse.world.parts import FULL, REVIEW_TOPICS, Count, Files, Lines, article, asked, duplicate, review
+from replicse.world.parts import (
+    FULL,
+    REVIEW_TOPICS,
+    Count,
+    Files,
+    Lines,
+    article,
+    duplicate,
+    question_pair,
+    review,
+)
 
 
 def wiki(random: Random, count: Count) -> Files:
@@ -129,7 +139,7 @@ def question_pairs(random: Random, count: Count) -> Files:
     lines = ["id\tquestion1\tquestion2\tis_duplicate"]
     for number in range(count(600)):
         same = random.random() < 0.4
-        one, other = asked(random, same)
+        one, other = question_pair(random, same)
         lines.append(f"q{number:06d}\t{one}\t{other}\t{int(same)}")
     return {"pairs/qqp/qqp.tsv": lines}
 

@@ -48,7 +48,7 @@ def duplicate(random: Random, same: bool) -> tuple[Lines, Lines]:
     return tell(first, wording, random), tell(second, changed, random)
 
 
-def asked(random: Random, same: bool, starts: Sequence[str] = OPENINGS) -> tuple[str, str]:
+def question_pair(random: Random, same: bool, starts: Sequence[str] = OPENINGS) -> tuple[str, str]:
     """Generate two questions about events.
 
     Args:

@@ -1,4 +1,4 @@
-"""Linear layers on packed tokens, computed by the faster library of a CPU."""
+"""Linear layers on packed tokens, using the faster library of a CPU."""
 
 import torch
 import torch.nn.functional as F

@@ -107,7 +107,7 @@ def job_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
 
 
 def escape_formulas(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of texts that a spreadsheet does not compute.
+    """Mark strings that a spreadsheet would compute as formulas.
 
     The texts of a paper from somebody else can be formulas, which can run programs. An apostrophe in front marks a
     text in a spreadsheet. Numbers do not change.

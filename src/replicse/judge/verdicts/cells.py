@@ -124,7 +124,7 @@ def _outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurement
 
 
 def _text_outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurements) -> dict[str, Any]:
-    """Return the fields of a cell in a column of sentences."""
+    """Return the fields of a cell whose results are sentences."""
     if ours.failure:
         return {"verdict": "failed", "reason": ours.failure}
     texts = list(dict.fromkeys(value for value in ours.per_seed if isinstance(value, str)))
@@ -135,7 +135,7 @@ def _text_outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measur
 
 
 def _compare_sentences(cell: Cell, plan: ItemPlan, texts: Sequence[str], measurements: Measurements) -> str:
-    """Return where our results contain a printed sentence.
+    """Return in which cell our results contain a printed sentence.
 
     The sentence is in the same cell, in another cell of the same column and group, or absent. Sentences are equal if
     their words are equal; case, spaces and punctuation are ignored. Returns an empty string if no sentence is printed,

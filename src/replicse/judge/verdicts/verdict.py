@@ -320,7 +320,7 @@ def _compare_with_interval(reported: float, low: float, high: float) -> Verdict:
 
 
 def _basis(n_seeds: int, borrowed: bool, seedless: bool, rounding: float) -> str:
-    """Return the inputs of an interval in words."""
+    """Describe the runs and the spread that an interval uses."""
     if seedless:
         source = " and the rounding of the source" if rounding else ""
         return f"half a printed digit{source}; no random seed"

@@ -100,7 +100,7 @@ class Shown:
 
     @property
     def wide(self) -> tuple[str, ...]:
-        """Return the details that each need a line in a stacked cell."""
+        """Return the details that use a separate line in a stacked cell."""
         if self.scale or self.spread.startswith("{"):
             return tuple(filter(None, (self.delta, self.spread)))
         return ()
