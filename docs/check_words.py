@@ -41,9 +41,11 @@ FIELD_RATES = {
     "because since": 0.83,
 }
 LOWEST_RATIO, HIGHEST_RATIO = 0.4, 2.5
+# docs/style.md asks for other words, so these may be rare.
+AVOIDED = ("where", "what", "those", "says say said tell tells told", "made drawn holds held", "asked asks")
 LONGEST_FIRST_LINE = 72
 # Checks that make this script fail: kinds of text as in `read_texts`, "first lines", "names" or "arguments".
-ENFORCED: tuple[str, ...] = ("pages", "first lines", "names", "arguments")
+ENFORCED = ("docstrings", "tests", "messages", "pages", "first lines", "names", "arguments")
 
 CODE = ("src/**/*.py", "workflow/papers/**/*.py")
 PAGES = (
@@ -193,21 +195,21 @@ def format_table(ratios: dict[str, dict[str, float]]) -> str:
         cells = ""
         for kind in ratios:
             ratio = ratios[kind][group]
-            cells += f"{ratio:11.2f}{'  ' if is_within_limits(ratio) else ' <'}"
+            cells += f"{ratio:11.2f}{'  ' if is_within_limits(group, ratio) else ' <'}"
         lines.append(f"{group:34}{cells}".rstrip())
     return "\n".join(lines)
 
 
-def is_within_limits(ratio: float) -> bool:
-    """Return whether a ratio is neither too low nor too high."""
-    return LOWEST_RATIO <= ratio <= HIGHEST_RATIO
+def is_within_limits(group: str, ratio: float) -> bool:
+    """Return whether the ratio of a word group is neither too low nor too high."""
+    return ratio <= HIGHEST_RATIO and (group in AVOIDED or ratio >= LOWEST_RATIO)
 
 
 def check_rates(ratios: dict[str, dict[str, float]]) -> Iterator[Problem]:
     """Yield a problem for each ratio that is out of range."""
     for kind, by_group in ratios.items():
         for group, ratio in by_group.items():
-            if not is_within_limits(ratio):
+            if not is_within_limits(group, ratio):
                 limits = f"{LOWEST_RATIO} to {HIGHEST_RATIO}"
                 yield Problem(
                     kind, f'{kind}: "{group}" at {ratio:.2f} times the rate of the field, not {limits}'

@@ -1,6 +1,6 @@
 """Numbers collected from further papers, and numbers of shipped papers.
 
-The collected numbers are stored next to the folder of real data.
+The collected numbers are stored next to the folder of real datasets.
 """
 
 import os
@@ -24,7 +24,9 @@ def collected(*papers: str) -> list[dict[str, str]]:
     data = Path(os.environ.get("REPLICSE_DATA") or CHECKOUT.parent / "shared" / "data")
     file = CHECKOUT / data.parent / "next" / "reported.csv"
     if not file.is_file():
-        pytest.skip("the collected numbers are absent: no next/reported.csv next to the folder of real data")
+        pytest.skip(
+            "the collected numbers are absent: no next/reported.csv next to the folder of real datasets"
+        )
     return [row for row in read_rows(file) if row["paper"] in papers]
 
 

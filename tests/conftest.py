@@ -70,7 +70,7 @@ def _own_folder(
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """Return the folder of real public data; skip if it does not exist."""
+    """Return the folder of real public datasets; skip if it does not exist."""
     folder = Path(os.environ.get("REPLICSE_DATA") or CHECKOUT.parent / "shared" / "data")
     if not (folder / "SentEval" / "downstream").is_dir():
         pytest.skip("real data absent: set REPLICSE_DATA to a folder that holds SentEval/downstream")

@@ -51,7 +51,7 @@ def write_transformer(folder, kind, dtype=torch.float32, sizes=None, **settings)
         folder: Folder to create.
         kind: A key of `KINDS`, such as "bert".
         dtype: Precision of the saved weights. Default: fp32.
-        sizes: Dict of keys of the model's configuration that replace the defaults.
+        sizes: Dict of changed keys of the model's configuration.
         settings: Further keys of tokenizer_config.json.
     """
     import transformers

@@ -15,7 +15,7 @@ def write_job(
         folder: Results folder.
         stage: Stage of the job, such as "train".
         payload: Dict of the job's arguments.
-        outputs: List of files that the job writes.
+        outputs: List of files written by the job.
         root: Data root to store in the folder's data.json. Default: no data.json is written.
 
     Returns:

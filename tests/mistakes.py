@@ -22,7 +22,7 @@ WRITTEN_DOWN = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_tex
 
 @dataclass(frozen=True)
 class Mistake:
-    """Overwritten files, and the words that the error message should contain.
+    """Overwritten files, and the expected words of the error message.
 
     Attributes:
         what: Description of the mistake, used as the test's id.
@@ -96,7 +96,7 @@ def written() -> Iterator[Mistake]:
 
 
 def edited(file: str, old: str, new: str, told: list[str], item: str = "", late: bool = False) -> Mistake:
-    """Return a mistake that replaces a string in a file.
+    """Create a mistake: another string in a file.
 
     Args:
         file: Path in the repository.

@@ -19,7 +19,7 @@ def stepped(folder, **changes):
 
     Args:
         folder: Folder for the job, and for the encoders in `before` and `after`.
-        changes: Settings of the run that replace the defaults.
+        changes: Changed settings of the run.
 
     Returns:
         The loss, and a list of token ids for each view and row.

@@ -12,7 +12,7 @@ def write_stsb(root: Path, splits: Mapping[str, Sequence[Pair]]) -> Path:
     """Write a small STS-B dataset.
 
     Args:
-        root: Data root to create.
+        root: Folder of datasets to create.
         splits: Dict from a split, such as "dev", to a list of (score, first, second).
 
     Returns:
@@ -35,7 +35,7 @@ class RandomVectors:
     Args:
         dimensions: Size of the vectors.
         seed: Seed of the random generator. Default: 0.
-        fixed: Dict from sentences to vectors that are used instead of random vectors. Default: empty.
+        fixed: Dict from sentences to vectors, used instead of random vectors. Default: empty.
     """
 
     def __init__(self, dimensions: int, seed: int = 0, fixed: Mapping[str, Sequence[float]] | None = None):

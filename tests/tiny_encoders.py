@@ -76,7 +76,7 @@ def saved_tiny(root, folder):
     """Save a small random encoder whose tokenizer is trained on STS12.
 
     Args:
-        root: Data root with STS12.
+        root: Folder of datasets with STS12.
         folder: Existing folder.
 
     Returns:

@@ -220,7 +220,8 @@ def numbered_rows(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
                 raise BadInput(f"{path}:{reader.line_num}: {problem}; fix it, or create it again")
             yield reader.line_num, row
     except csv.Error as error:
-        raise BadInput(f"{path}:{reader.line_num}: not CSV ({error}); fix it, or create it again") from None
+        problem = f"cannot be parsed as CSV ({error}); fix it, or create it again"
+        raise BadInput(f"{path}:{reader.line_num}: {problem}") from None
 
 
 def read_text(path: Path, remedy: str = "save it as UTF-8, or create it again") -> str:

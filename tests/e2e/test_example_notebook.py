@@ -10,7 +10,7 @@ NOTEBOOK = ROOT / "examples" / "results.ipynb"
 
 @pytest.fixture
 def execute(monkeypatch, tmp_path_factory):
-    """Return a function that runs the example notebook.
+    """Return a function to run the example notebook.
 
     The function returns the notebook with outputs. The argument is a results folder. Default: the notebook's
     default.

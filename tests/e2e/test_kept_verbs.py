@@ -1,4 +1,4 @@
-"""Verbs that only read files, on a committed study of synthetic scores.
+"""Verbs without jobs, on a committed study of synthetic scores.
 
 Tests the output, and which config is used.
 """

@@ -36,6 +36,6 @@ def test_each_method_is_twenty_lines_and_trains_another_encoder(code, recipe):
         use_plugins([])
 
 
-# The settings that are replaced by the method.
+# The settings replaced by the method.
 PLAIN = {"objective": [{"term": "infonce"}], "order": "shuffled", "head": "mlp"}
 PLAIN["pooling"] = {"train": "cls-head", "test": "cls"}

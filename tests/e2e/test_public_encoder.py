@@ -71,7 +71,7 @@ def official(root, pooling="mean"):
     """Compute the score of the official evaluation on the local STS-B, x 100.
 
     Args:
-        root: Data root.
+        root: Folder of datasets.
         pooling: Mode of the pooling. Default: "mean".
     """
     import mteb

@@ -163,7 +163,7 @@ def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(check
 def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(checkout, tmp_path):
     """If a package is missing, the study should be refused before any job.
 
-    MTEB on local data is an optional dependency.
+    MTEB on local datasets is an optional dependency.
     """
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / "sitecustomize.py").write_text('import sys\nsys.modules["mteb"] = None\n')
@@ -181,7 +181,7 @@ def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(check
 def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
     """After a kill, a study should start without unlocking.
 
-    Every start once failed until a user removed the lock. A deleted file of the generated data is created
+    Every start once failed until a user removed the lock. A deleted file of the generated datasets is created
     again, too.
     """
     words = [str(SNAKEMAKE), "--cores", "1", "results/micro/data.json"]

@@ -25,7 +25,7 @@ def ablation(rows, crossed=(), name="simcse/table3", scale="compact", path=PATH)
 
     Args:
         rows: List of (id, label, reported number, scores by seed).
-        crossed: Ids of rows that are also run on the backbones of the other seeds. Default: no rows.
+        crossed: Ids of rows also run on the backbones of the other seeds. Default: no rows.
         name: Id of the item. Default: "simcse/table3".
         scale: Scale of the study. Default: "compact".
         path: Metric path. Default: `PATH`.

@@ -27,7 +27,7 @@ def larger(row, gap, *shares, **changes):
     Args:
         row: Id of the row.
         gap: Size of the gap.
-        shares: Share of the gap that the variant explains, by seed.
+        shares: Share of the gap explained by the variant, for each seed.
         changes: Other fields of the row.
     """
     each = [share * gap for share in shares]

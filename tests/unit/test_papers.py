@@ -28,7 +28,7 @@ STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
 TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
 RANGES = {"spearman": (-100, 100), "accuracy": (0, 100), "alignment": (0, 4), "uniformity": (-8, 0)}
 
-# Mistakes of the papers that are kept as published: an average differs from the mean of its row.
+# Mistakes of the papers, kept as published: an average differs from the mean of its row.
 AVERAGES_OFF_IN_PRINT = {
     ("simcse", "table5", "sbert-base"),
     ("simcse", "tableB2", "sbert-base-quoted"),

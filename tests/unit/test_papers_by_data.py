@@ -1,4 +1,4 @@
-"""Papers that only need data files.
+"""Papers without code.
 
 These have a search, a derived column, another family of encoders, and the user's datasets.
 """

@@ -46,7 +46,7 @@ def declared(extra=None):
 
 
 def imported():
-    """Return the set of distributions that are imported by the package.
+    """Return the set of distributions imported by the package.
 
     The standard library and the package itself are not included.
     """

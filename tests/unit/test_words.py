@@ -50,6 +50,7 @@ def test_code_and_data_are_no_prose_and_each_kind_of_text_has_its_own(root):
     assert " ".join(texts["pages"]) == "# Load datasets Use it is. A term is a ."
     assert texts["messages"] == ["the", "file", "…", "is", "empty"]
     assert texts["docstrings"][:2] == ["Load", "datasets."] and texts["docstrings"][-2:] == ["a", "comment"]
+    assert "How many rows to read." in " ".join(texts["docstrings"])  # the text under Args counts
     assert texts["tests"] == []
 
 
@@ -69,6 +70,16 @@ def test_a_ratio_out_of_range_is_a_problem_and_marked_in_the_table():
     ]
     table = CHECK["format_table"]({"pages": ratios}).splitlines()
     assert [line.split()[0] for line in table if line.endswith("<")] == ["what", "if"]
+
+
+def test_words_that_the_style_avoids_may_be_rare():
+    ratios = dict.fromkeys(CHECK["FIELD_RATES"], 1.0) | {"those": 0.0, "where": 0.0}
+    assert not list(CHECK["check_rates"]({"tests": ratios}))
+    assert len(list(CHECK["check_rates"]({"tests": ratios | {"those": 2.51}}))) == 1
+
+
+def test_every_kind_of_text_is_enforced():
+    assert set(CHECK["read_texts"](CHECKOUT)) < set(CHECK["ENFORCED"])
 
 
 def test_long_first_lines_participles_and_missing_args_are_problems(root):

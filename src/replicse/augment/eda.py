@@ -28,7 +28,7 @@ def eda(
 
     Args:
         lines: A list of lines.
-        seed: The seed.
+        seed: The seed to use.
         alpha: The share of words to change, from 0 to 1.
         cleaning: "reference" reduces lines to the letters a to z first, as in the reference code; "none" does
             not.

@@ -57,7 +57,7 @@ def own_row_lines(result: ItemResult) -> Iterator[str]:
     The score is the first average of the table, or the last column if there is no average.
 
     Args:
-        result: the result of an item; scores on generated data are not compared with the paper.
+        result: the result of an item; scores on generated datasets are not compared with the paper.
     """
     heads = [column for column in result.columns if column.kind in ("score", "derived")]
     averages = [column for column in heads if column.average]

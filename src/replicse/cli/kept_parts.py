@@ -60,7 +60,7 @@ def merge_records(
         whole: the description of the study with the items of both.
 
     Raises:
-        BadInput: if a data file of the parts differs.
+        BadInput: if a dataset of the parts differs.
     """
     digests = {file["name"]: file.get("sha256") for file in earlier.get("data") or ()}
     for file in own.get("data") or ():

@@ -243,7 +243,7 @@ def read_study(path: Path) -> dict[str, Any]:
 
 
 def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """Add commit, versions, hardware and data files to a study's record.
+    """Add commit, versions, hardware and datasets to a study's record.
 
     Args:
         study: the record of the study.

@@ -91,7 +91,7 @@ def run(arguments: Namespace) -> int:
         The exit code: 1 if Snakemake failed, else 0.
 
     Raises:
-        BadInput: if an argument is wrong, data is missing, or a folder cannot be written.
+        BadInput: if an argument is wrong, a dataset is missing, or a folder cannot be written.
     """
     if name := arguments.study:
         check_known(name, committed(), f'--study: the committed study "{name}" does not exist')

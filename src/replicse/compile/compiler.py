@@ -158,7 +158,7 @@ class Compiler:
         jobs: Jobs = ()
         seeds: tuple[int | None, ...] = ()
         if path.startswith("data/") and not line.quoted:
-            # Counts of the data do not depend on the encoder of the row.
+            # Counts of datasets do not depend on the encoder of the row.
             counts = Encoder(source=EncoderSource(data="counts"))
             self.study.encoders[counts.encoder_id] = counts
             jobs, seeds = ((counts.encoder_id,),), (None,)

@@ -48,7 +48,7 @@ class ItemPlan:
         item: the item, without requests for encoders.
         scale: the name of the scale.
         is_comparable: whether the scale is the papers' own.
-        is_embedded: whether the data are generated.
+        is_embedded: whether the datasets are generated.
         planned: the cells in the order of the study.
         facts: a dict from cell ids to facts.
         searched: a dict from paths in a run to the hyper-parameters of a search by encoder.
@@ -107,7 +107,7 @@ class ItemPlan:
             group: the group of suites, or `trajectory`.
 
         Returns:
-            A dict with the folder, pooling and post-processing; empty for counts of the data.
+            A dict with the folder, pooling and post-processing; empty for counts of datasets.
         """
         reading: Mapping[str, Any] = self.readings.get(encoder, {}).get(group, {})
         return reading

@@ -1,6 +1,6 @@
 """Remarks on a study before it runs, a sentence each.
 
-The remarks are on missing data and commits, and on settings that the scale changes.
+The remarks are on missing datasets and commits, and on settings that the scale changes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ KEPT = "values that your recipes write are kept, and adjust: [] in a scale of yo
 def remarks(study: Study) -> Iterator[str]:
     """Yield the remarks on a study.
 
-    The remarks are on changes of the scale in the user's runs, missing commits, data and poolers, items of other
+    The remarks are on changes of the scale in the user's runs, missing commits, datasets and poolers, items of other
     scales, searches that the scale shortens, and the user's evaluation datasets at a scale without verdicts.
 
     Args:

@@ -42,7 +42,7 @@ PARTS = {
 class Specifications:
     """The specifications of the jobs of a study.
 
-    They contain digests of the current code, texts and data.
+    They contain digests of the current code, texts and datasets.
 
     Args:
         study: the study.
@@ -72,7 +72,7 @@ class Specifications:
         return f"{head[:-1]},\n{job.text[1:-1]},\n{json.dumps(files, ensure_ascii=False)[1:]}\n"
 
     def digests(self, job: Job) -> dict[str, str]:
-        """Return the digests of the code, texts, data and inputs of a job.
+        """Return the digests of code, texts, datasets and inputs of a job.
 
         The keys are `code` and `inputs`, and `papers` and `data` if the job reads them.
         """

@@ -66,7 +66,7 @@ class Study:
         tokenizers: the recipes of tokenizers by id.
         stores: the specifications of stores by id.
         run_stores: a dict from runs to the stores of their views.
-        counted: the metric paths of counts of the data.
+        counted: the metric paths of counts of datasets.
         measured: the published spreads of each run, by metric path.
         unpinned: hub artefacts without a commit.
         without_pooler: backbones that the scale pre-trains without the pooler that a run keeps.
@@ -338,7 +338,7 @@ class Study:
             group: the group of suites, or `trajectory`.
 
         Returns:
-            A dict with the folder, pooling and post-processing; empty for counts of the data.
+            A dict with the folder, pooling and post-processing; empty for counts of datasets.
         """
         encoder = self.encoders.get(name)
         if encoder is None or encoder.source.data:

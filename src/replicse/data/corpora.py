@@ -1,4 +1,4 @@
-"""Load training corpora of every format into columns of equal length.
+"""Load training datasets of every format into columns of equal length.
 
 `replicse.registry.corpora` contains the keys of a format and the module of the reader. A reader is a
 generator of the rows of a corpus below a data root, in file order. It replaces white space by single spaces,

@@ -187,7 +187,7 @@ def special_tokens(tokenizer: Tokenizer) -> dict[str, str]:
     """Return the special tokens of a tokenizer.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer to use.
 
     Returns:
         A dict from roles, such as "pad", to tokens.
@@ -204,7 +204,7 @@ def special_ids(tokenizer: Tokenizer) -> SpecialIds:
     """Return the ids of the special tokens of a BERT or RoBERTa tokenizer.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer to use.
 
     Raises:
         BadInput: If a special token is missing.
@@ -224,7 +224,7 @@ def mask_token(tokenizer: Tokenizer, folder: Path) -> str:
     The settings of the folder take precedence.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer to use.
         folder: The encoder folder. The mask token in its tokenizer_config.json takes precedence.
 
     Raises:

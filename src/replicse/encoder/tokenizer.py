@@ -153,7 +153,7 @@ def check_vocabulary(tokenizer: Tokenizer | CalledTokenizer, size: int, folder: 
     """Raise an error if a token id is not in the vocabulary of the encoder.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer to use.
         size: The number of token ids of the encoder.
         folder: The folder of the encoder, for the message.
 
@@ -258,7 +258,7 @@ def checked_fast(tokenizer: Tokenizer | CalledTokenizer, folder: Path) -> Tokeni
     Training uses the file.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer to use.
         folder: The folder of the tokenizer, for the message.
 
     Raises:
@@ -273,7 +273,7 @@ def tokenizer_digest(tokenizer: Tokenizer | CalledTokenizer) -> str:
     """Compute a digest of a tokenizer from its vocabulary and its probe ids.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer to use.
 
     Returns:
         A string of hexadecimal digits.

@@ -79,7 +79,7 @@ class CompressedVectors:
     the lowest and the highest value of each dimension over all sentences of the suites; `binary` has the signs.
 
     Args:
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         width: The number of dimensions.
         quantisation: One of `QUANTISATIONS`. Default: an empty string, no quantisation.
     """

@@ -39,7 +39,7 @@ def evaluate(
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         splits: The splits of STS-B. Default: all, because SimCSE does not mention a split. DiffCSE uses
             `("test",)`.
         bins: The number of bins of the density over cosines from -1 to 1. Default: 100.

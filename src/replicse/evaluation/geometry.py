@@ -58,7 +58,7 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         splits: The splits of STS-B. Default: all.
 
     Returns:

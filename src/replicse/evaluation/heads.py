@@ -76,7 +76,7 @@ def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         tasks: A dict from tasks to labelled datasets.
         folder: The folder of the encoder with the heads. If there is no head for a task of rated pairs, the
             rating is the scaled cosine, as in training; other tasks without a head are failures. Default: no
@@ -115,7 +115,7 @@ def predicted_scores(labelled: LabelledSet, vectors: Vectors, head: nn.Module | 
 
     Args:
         labelled: The labelled dataset.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         head: The head, or None to use a scaled cosine.
 
     Returns:

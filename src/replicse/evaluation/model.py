@@ -14,7 +14,7 @@ def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:
 
     Args:
         root: Not used.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
 
     Returns:
         A dict with `parameters`, which is None if the encoder is not a neural network.

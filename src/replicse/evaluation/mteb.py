@@ -36,7 +36,7 @@ def evaluate(
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         tasks: A list of tasks. Default: the 56 tasks. Other tasks are run over all their languages.
         data: `hub`, `local` or `miniature`. With `miniature` the tasks of a category have the same score, the
             score of their miniature. Default: `hub`.

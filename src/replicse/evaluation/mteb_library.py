@@ -46,7 +46,7 @@ class VectorEncoder(AbsEncoder):
     """Our encoder as a model of `mteb`, with cosine similarity.
 
     Args:
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         name: The name of the encoder in result files.
         forgets: Whether vectors are removed after each call, to save memory.
         precision: `fp32` or `tf32`. Default: `fp32`.
@@ -97,7 +97,7 @@ class Library:
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         data: `hub` or `local`.
         results: The folder of the result files, or an empty string for no files.
         model: The name of the encoder in these files.
@@ -128,7 +128,7 @@ class Library:
             The score, usually from 0 to 1.
 
         Raises:
-            MissingData: If there is no data for the task.
+            MissingData: If there is no dataset for the task.
         """
         return self.result(self.task(name)).get_score()
 

@@ -32,7 +32,7 @@ def miniature(root: Path, vectors: Vectors, category: str) -> float:
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         category: The category, such as "Clustering".
 
     Returns:
@@ -55,7 +55,7 @@ def classification(root: Path, vectors: Vectors) -> float:
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -80,7 +80,7 @@ def clustering(root: Path, vectors: Vectors) -> float:
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
     """
     from sklearn.cluster import MiniBatchKMeans
     from sklearn.metrics import v_measure_score
@@ -104,7 +104,7 @@ def pair_classification(root: Path, vectors: Vectors) -> float:
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
     """
     from sklearn.metrics import average_precision_score
 
@@ -125,7 +125,7 @@ def sts(root: Path, vectors: Vectors) -> float:
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
     """
     (subset,) = load_sts(root, "STS-B", "test")
     found = cosines(vectors(subset.first[:ROWS]), vectors(subset.second[:ROWS]))
@@ -140,7 +140,7 @@ def summarization(root: Path, vectors: Vectors) -> float:
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
     """
     nli = read_corpus(
         root, {"format": "nli", "files": ["nli/nli.jsonl"], "neutral": "neutral", "limit": ROWS}
@@ -157,7 +157,7 @@ def reranking(root: Path, vectors: Vectors) -> float:
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
     """
     queries, documents, relevant = captions(root)
     steps = range(min(CANDIDATES, len(documents)))
@@ -178,7 +178,7 @@ def retrieval(root: Path, vectors: Vectors) -> float:
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
     """
     queries, documents, relevant = captions(root)
     found = _hits(vectors, queries, documents, relevant, [range(len(documents))] * len(queries))

@@ -51,7 +51,7 @@ def neighbours(
     sentences are in the order of the corpus. The corpus is encoded CHUNK sentences at a time.
 
     Args:
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         queries: A list of queries.
         corpus: A list of the sentences of the corpus.
         count: The number of sentences per query. Default: 3.

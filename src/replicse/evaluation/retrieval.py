@@ -37,7 +37,7 @@ def evaluate(
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         queries: A dict from names to queries.
         corpus: A corpus with a column `text`: captions of Flickr30k for SimCSE, the STS-B test set for
             DiffCSE.

@@ -48,7 +48,7 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
 
     Args:
         root: Not used.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         sets: A dict from names to datasets.
 
     Returns:

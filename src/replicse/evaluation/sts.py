@@ -40,7 +40,7 @@ def evaluate(
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         split: `test`, or `dev` with only STS-B and SICK-R. Default: `test`.
         tasks: A list of tasks. Default: all tasks of the split.
 
@@ -88,7 +88,7 @@ def predict(subsets: Sequence[StsSubset], vectors: Vectors) -> list[np.ndarray]:
 
     Args:
         subsets: The subsets of a task.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
 
     Returns:
         A list of float64 arrays of shape (pairs,).

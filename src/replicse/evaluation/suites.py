@@ -85,7 +85,7 @@ def run_suites(
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         names: A list of suites.
         options: A dict from suites to options, such as the queries of a retrieval. Default: the defaults of
             the suites.
@@ -150,7 +150,7 @@ def prepare_all(vectors: Vectors, groups: Iterable[Iterable[str]]) -> None:
     """Encode all sentences of several groups in one pass, sorted by length.
 
     Args:
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         groups: The groups of sentences.
     """
     vectors.prepare(chain.from_iterable(groups))

@@ -61,7 +61,7 @@ def evaluate(
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         setting: `test` (SimCSE Table E.1) or `fast`, SentEval's prototyping settings. SimCSE Table D.2 and
             DiffCSE's ablations report the `dev_accuracy` of `fast`. Default: `test`.
         tasks: A list of tasks. Default: all seven.
@@ -89,7 +89,7 @@ def run_task(task: TransferTask, vectors: Vectors, setting: ProbeSetting) -> tup
 
     Args:
         task: The task.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         setting: The hyper-parameters.
 
     Returns:

@@ -60,7 +60,7 @@ def evaluate(
 
     Args:
         root: The data root, a folder of datasets.
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         variants: A list of variants. Default: all.
         folder: The encoder's folder, which can contain a head. Default: no head.
 

@@ -92,7 +92,7 @@ def fit_postprocessing(vectors: Any, wanted: Mapping[str, Any], root: Path) -> F
     """Post-process vectors with a fit on a corpus or on each task.
 
     Args:
-        vectors: The encoder.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         wanted: The post-processing as a dict: `name`, parameters, and `fit`, which is a corpus or "target".
         root: The data root of the corpus.
 

@@ -1,4 +1,4 @@
-"""Formats of training corpora, the keys of each, and their columns."""
+"""Formats of training datasets, the keys of each, and their columns."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -119,7 +119,7 @@ class CorpusFormat(Entry, Kept):
         """Return the source of the rows, and the remedy if some are missing.
 
         Args:
-            root: The data root.
+            root: The data root, a folder of datasets.
         """
         files = getattr(self, "files", None) or [getattr(self, "file", self.format)]
         return " and ".join(str(root / file) for file in files), "put the complete file there"

@@ -145,7 +145,7 @@ class SelectionRule(Checked):
         at_end: whether the last step is scored in any case.
         patience: the number of consecutive scores without improvement after which a run ends.
         keeps: whether the highest or the lowest score is the best.
-        data: the development set of a labelled task.
+        data: the development dataset of a labelled task.
         options: the options of the suite.
     """
 

@@ -15,7 +15,7 @@ SET_SPLITS = ("train", "dev", "test")
 # The required keys of each kind of dataset, and the optional keys.
 KINDS = {("first", "second", "score", "range"): {"subset", "positive_above"}, ("text", "label"): {"split"}}
 GEOMETRY = {"alignment": Range(0, 4), "uniformity": Range(-8, 0), "n_positive": COUNT}
-# Names that the results of a suite use for other data.
+# Names that the results of a suite use for other datasets.
 RESERVED = ("failures", "pairs")
 
 

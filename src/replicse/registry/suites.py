@@ -66,7 +66,7 @@ class Suite:
             these metrics. Default: None, a job computes all metrics.
         selects: The metrics (by the last part of their names) that can select a run's best checkpoint. Default:
             empty.
-        split: The paper's name of the data. Default: empty.
+        split: The paper's name of the dataset split. Default: empty.
         aggregations: Metrics that differ in the aggregation of subsets. Default: empty.
         averages: A dict from metrics to the metrics of which they are the mean. Default: empty.
         rising: Names of numbers that never decrease in this order within a dict. Default: empty.
@@ -277,7 +277,7 @@ SUITES: dict[str, Suite] = {
         selects=("accuracy", "pearson"),
     ),
 }
-# Metrics without a suite: counts of the data or of an architecture, and the checkpoints of a training.
+# Metrics without a suite: counts of datasets or of an architecture, and the checkpoints of a training.
 COUNTED: Metrics = {
     **metrics_in(COUNT, ("sts",), STS_TASKS, ("test",)),
     **metrics_in(COUNT, ("sts",), STS_DEV_TASKS, ("train", "dev")),

@@ -52,7 +52,7 @@ def read_clock(device: "torch.device") -> float:
     A GPU works asynchronously, so the clock is read only when no work is left.
 
     Args:
-        device: The device.
+        device: The device to use.
     """
     if device.type == "cuda":
         import torch

@@ -64,12 +64,12 @@ Papers = Annotated[
 
 
 class DataChoice(Checked):
-    """The source of data.
+    """The source of the datasets.
 
     Default: the source of the scale, with REPLICSE_DATA as local root.
 
     Attributes:
-        source: `embedded` generates the data, `local` loads a folder, `hub` downloads.
+        source: `embedded` generates the datasets, `local` loads a folder, `hub` downloads.
         root: the folder of a local source. The default is the environment variable REPLICSE_DATA.
     """
 
@@ -123,12 +123,12 @@ class Config(Plugins):
         papers: the papers and items to reproduce: `all`, a list, or a dict from papers to items.
         seeds: the seeds of each run. Three or more give an interval.
         adjudicate: the items of which all protocols are run.
-        data: the source of the data. The default is the source of the scale.
+        data: the source of the datasets. The default is the source of the scale.
         precision: the precision of all training, instead of the scale's.
         rows: the rows to use by item: a list of their ids, or a dict of your own rows, which are then run alone.
         crossed: the rows by item that are also run with every seed on the backbone of every seed.
-        corpora: your own corpora by name, in addition to the corpora of papers.
-        sets: your own evaluation sets by name, in addition to the sets of papers.
+        corpora: your own corpora (training datasets) by name, in addition to the corpora of papers.
+        sets: your own evaluation datasets by name, in addition to the datasets of papers.
         folders: the folders of encoders by hub id, absolute or relative to the workspace.
     """
 

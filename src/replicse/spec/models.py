@@ -318,7 +318,7 @@ class PlannedRequest(EncoderRequest):
 class EncoderSource(Checked):
     """The source of an encoder.
 
-    A source is a run, a released artefact, a folder, word vectors, or counts of the data. `vectors` is the name of
+    A source is a run, a released artefact, a folder, word vectors, or counts of datasets. `vectors` is the name of
     word vectors in the scale, `words` their definition; `data: counts` means numbers that do not depend on an encoder.
     """
 

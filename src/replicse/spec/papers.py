@@ -90,7 +90,7 @@ class Corpora(Checked):
     A corpus of the scale replaces a paper's corpus of the same name.
 
     Attributes:
-        corpora: the corpora by name. A corpus of the scale replaces a corpus of the same name.
+        corpora: the corpora (training datasets) by name. A corpus of the scale replaces a corpus of the same name.
     """
 
     corpora: dict[Id, Corpus]
@@ -100,7 +100,7 @@ class Sets(Checked):
     """The evaluation datasets of a paper.
 
     Attributes:
-        sets: the evaluation sets by name.
+        sets: the evaluation datasets by name.
     """
 
     sets: dict[SetName, EvaluationSet]

@@ -134,7 +134,7 @@ class DataSource(Checked):
     """The default source of the datasets, and the recorded files.
 
     Attributes:
-        source: where the data come from by default.
+        source: where the datasets come from by default.
         files: the files whose digests are recorded.
     """
 

@@ -64,10 +64,10 @@ class Scale(Checked):
         judges_orders: whether orders of rows and signs of differences are compared.
         cost: the device, or list of devices, for estimates of hours. The first is the default.
         needs: what the jobs and the machine need.
-        data: the default source of the data.
+        data: the default source of the datasets.
         precision: the precision of training; `papers` uses each paper's own, by default fp32.
         backbones: the encoders that training starts from, by name.
-        corpora: the corpora by name.
+        corpora: the corpora (training datasets) by name.
         tokenizers: the tokenizers of backbones that are trained from random weights, by name.
         released: the released checkpoints by name.
         vectors: the word vectors by name.
@@ -171,7 +171,7 @@ class Scale(Checked):
 
     @model_validator(mode="after")
     def _is_comparable(self) -> Self:
-        """Allow `comparable` only with the papers' encoders and data."""
+        """Allow `comparable` only with the papers' encoders and datasets."""
         trained = next((name for name, backbone in self.backbones.items() if backbone.run), None)
         if self.comparable and (self.data.source == "embedded" or trained):
             reason = "data.source is embedded"

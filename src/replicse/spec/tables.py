@@ -79,7 +79,7 @@ class Setting(Checked):
     Attributes:
         metric: the metric, if the paper states it; so are the other keys.
         aggregation: how subsets are combined: `all` pairs together, their `mean`, or the weighted mean `wmean`.
-        split: the split of the data.
+        split: the split of the dataset.
         task: the task.
         pooling: the pooling.
     """

@@ -19,7 +19,7 @@ def check_precision(precision: str, device: torch.device) -> None:
 
     Args:
         precision: "fp32", "tf32", "bf16" or "fp16".
-        device: The device to train on.
+        device: The device to use for training.
 
     Raises:
         BadInput: If the device does not support the precision.
@@ -38,7 +38,7 @@ def autocast_to(precision: str, device: torch.device) -> torch.autocast:
 
     Args:
         precision: "fp32", "tf32", "bf16" or "fp16".
-        device: The device to train on.
+        device: The device to use for training.
 
     Returns:
         The context. Autocast is disabled for fp32 and tf32.

@@ -20,7 +20,7 @@ def make_dev_score(
 ) -> Callable[[SentenceEncoder], float | None]:
     """Create the function that scores an encoder for selection.
 
-    Development sets of STS and of labelled tasks are loaded once, and their scores have no intervals. A metric of
+    Development datasets of STS and of labelled tasks are loaded once, and their scores have no intervals. A metric of
     another suite is evaluated by the code of the suite.
 
     Args:
@@ -33,7 +33,7 @@ def make_dev_score(
         A function that returns the score of an encoder, or None if the score is undefined.
 
     Raises:
-        BadInput: If the rule is for a labelled task and specifies no development set.
+        BadInput: If the rule is for a labelled task and specifies no development dataset.
     """
     if not rule.task and rule.suite != "sts-dev":
         return partial(_score_by_suite, root, rule)

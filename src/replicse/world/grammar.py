@@ -119,7 +119,7 @@ def random_event(random: Random, topic: Topic | None = None, praise: bool | None
     index = topic.things.index(thing)
     has_place = random.random() < 0.65
     has_number = random.random() < 0.2
-    # The order of the random calls determines the generated data.
+    # The order of the random calls determines the generated datasets.
     action = typical(topic.actions, index, random)
     details: dict[str, Concept] = {}
     if random.random() < 0.3:

@@ -22,7 +22,7 @@ def write_world(root: Path | str, seed: int = 0, sentences: int = FULL) -> dict[
 
     Args:
         root: The data root, a folder of datasets.
-        seed: The seed of the data. Default: 0.
+        seed: The seed of the datasets. Default: 0.
         sentences: The approximate number of sentences in the wiki text; other files scale with it. Default:
             6000.
 

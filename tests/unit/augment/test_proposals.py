@@ -1,4 +1,4 @@
-"""Word pieces that a masked LM proposes.
+"""Word pieces proposed by a masked LM.
 
 They replace other pieces, or are inserted between pieces (DiffCSE).
 """

@@ -1,4 +1,4 @@
-"""What verbs say before they compute anything: missing files, missing settings, costs."""
+"""Answers of verbs before they compute anything: missing files, missing settings, costs."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from replicse.cli import main
     [("absent", "the folder does not exist"), ("empty", "does not contain a folder SentEval")],
 )
 def test_evaluate_checks_the_data_before_it_loads_the_encoder(tmp_path, capsys, data, error):
-    """Name the missing data and not the missing encoder, which would be loaded afterwards.
+    """Name the missing dataset and not the missing encoder, which would be loaded afterwards.
 
     Loading a large encoder took 136 seconds before "no SentEval there" was printed.
     """

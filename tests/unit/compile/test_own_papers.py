@@ -118,7 +118,7 @@ def write_corpus(workspace, paper):
 def test_another_paper_changes_no_job_of_a_paper(mine):
     """A further paper does not change the jobs of a paper.
 
-    Items once contained the evaluation datasets of all papers, so a further dataset made all tables outdated.
+    Items once contained the evaluation datasets of all papers, so all tables were outdated after a dataset was added.
     """
 
     def specifications():

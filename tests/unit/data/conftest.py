@@ -1,4 +1,4 @@
-"""Fixtures that write data files for tests."""
+"""Fixtures for tests of datasets."""
 
 import csv
 import gzip
@@ -28,7 +28,7 @@ def senteval(tmp_path):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """Return a function that creates a commit in an offline hub cache.
+    """Return a function to create a commit in an offline hub cache.
 
     Its arguments are the kind, the repository, the commit and the revision (default: main). It returns the
     folder of the commit.

@@ -37,7 +37,7 @@ SENTEVAL = archive({"STS/STSBenchmark/sts-test.csv": STSB, "CR/custrev.pos": "fi
 
 @pytest.fixture
 def put(cache):
-    """Return a function that writes files of a repository to the hub cache."""
+    """Return a function to write files of a repository to the hub cache."""
 
     def written(repository, kind="dataset", commit=COMMIT, **files):
         for name, content in files.items():

@@ -27,7 +27,7 @@ PAPER = load_scale(ROOT / "workflow" / "scales" / "paper.yaml").pin_commits(load
 
 @pytest.fixture
 def hub(cache, tmp_path, monkeypatch):
-    """Return a function that writes a dataset to an offline hub cache.
+    """Return a function to write a dataset to an offline hub cache.
 
     The rows are written as parquet or JSON lines, by the suffix of the file.
     """

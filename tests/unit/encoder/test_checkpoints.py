@@ -161,7 +161,7 @@ def config(**changes):
 
 
 def weights(change):
-    """Return a function that changes the token embeddings of a folder."""
+    """Return a function to change the token embeddings of a folder."""
 
     def rewrite(folder):
         rewritten(folder, change=lambda value: change(value) if value.shape == (97, 32) else value)

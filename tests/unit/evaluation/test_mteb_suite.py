@@ -173,7 +173,7 @@ def columns_of(world, category):
     """Return the rows of a miniature dataset as a task of the library.
 
     Args:
-        world: Data root.
+        world: Folder of datasets.
         category: Category of the task, such as "Classification".
 
     Returns:
@@ -277,7 +277,7 @@ def evaluated(folder, data, out, *tasks):
 
     Args:
         folder: Folder of the encoder.
-        data: Data root.
+        data: Folder of datasets.
         out: File to write.
         tasks: Names of the tasks.
     """
@@ -305,7 +305,7 @@ def test_the_verb_tells_each_failure_and_fails_where_nothing_is_measured(encoder
 
 def test_a_result_is_taken_again_for_the_same_encoder_over_the_same_data_only(tmp_path, monkeypatch):
     def rerun(root, vectors):
-        """Return the number of tasks that are evaluated again."""
+        """Return the number of tasks evaluated again."""
         ran = []
         kind = type(library._english()["STSBenchmark"])
         original = kind.evaluate

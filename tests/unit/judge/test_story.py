@@ -62,7 +62,7 @@ def test_claims_and_findings_that_name_the_cell(plan):
 
 
 def test_the_recipe_says_what_the_scale_changes(plan):
-    """Say the paper's recipe at its own scale, and the changed keys first at a smaller one."""
+    """Describe the paper's recipe at its own scale, and the changed keys first at a smaller one."""
     assert list(recipe_lines(plan, find_cell(plan, "simcse/table5/unsup-simcse-bert-base/avg"))) == [
         "infonce on wiki, 1 epoch, batch size 64, learning rate 3e-05, dropout 0.1, at most 32 tokens"
     ]

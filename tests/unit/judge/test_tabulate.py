@@ -25,7 +25,7 @@ PLAIN = {"id": "r", "encoder": {"use": "plain"}}
 
 @pytest.fixture
 def planned(tmp_path, monkeypatch):
-    """Return a function that writes a paper with a column and compiles it."""
+    """Return a function to write a paper with a column and compile it."""
     monkeypatch.chdir(tmp_path)
 
     def plan_of(*rows, seeds=1):

@@ -28,7 +28,7 @@ def judged(values, reported="76.25", **changes):
     Args:
         values: List of scores by seed.
         reported: The published number. Default: "76.25".
-        changes: Arguments of `judge` that replace the defaults, and `prior_sd` and `prior_degrees` of a
+        changes: Changed arguments of `judge`, and `prior_sd` and `prior_degrees` of a
             published standard deviation.
     """
     cell = Reported.of({"value": reported, "source": "x"}, "cell")

@@ -150,7 +150,7 @@ def test_a_wrong_metric_of_a_suite_is_refused_when_it_is_loaded(metrics, message
 
 
 def test_ctrl_c_in_a_class_of_a_plugin_is_no_mistake_of_the_plugin(tmp_path, monkeypatch):
-    """Ctrl-C once told the user to fix the method of a paper, because Python 3.11 wraps it."""
+    """After Ctrl-C, an error once asked the user to fix the method of a paper, because Python 3.11 wraps it."""
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(
         "class Named:\n    def __set_name__(self, *_):\n        raise KeyboardInterrupt\nclass Mine:\n    a = Named()\n"

@@ -1,4 +1,4 @@
-"""Jobs that were left by a killed study, in a simulated Slurm."""
+"""Jobs of a killed study, in a simulated Slurm."""
 
 import subprocess
 import sys

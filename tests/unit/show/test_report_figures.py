@@ -271,7 +271,7 @@ def test_methods_that_are_not_listed_take_unused_colours_and_never_black():
 def test_the_density_of_a_collapsed_encoder_is_a_spike():
     """The density of a collapsed encoder should be a spike.
 
-    At scale micro, all cosines are in the highest bins; the density was once drawn as a slope over the whole
+    At scale micro, all cosines are in the highest bins; the density was once a slope over the whole
     axis.
     """
     records = [

@@ -38,7 +38,7 @@ def train(tmp_path, line, **changes):
     Args:
         tmp_path: Folder of the workspace.
         line: Code of the faulty term.
-        changes: Settings of the run that replace the defaults.
+        changes: Changed settings of the run.
     """
     file = tmp_path / "plugins" / "faulty.py"
     file.parent.mkdir(exist_ok=True)

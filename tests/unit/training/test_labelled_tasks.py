@@ -179,11 +179,11 @@ def test_adaptive_dropout_keeps_units_as_their_own_input_says():
 def labelled_job(folder, **changes):
     """Return a job on rated pairs and sentiment labels, and the data root.
 
-    The data root has development sets.
+    The folder of datasets contains development datasets.
 
     Args:
         folder: Folder of the job and the data root.
-        changes: Settings of the run that replace the defaults.
+        changes: Changed settings of the run.
     """
     folder.mkdir(exist_ok=True)
     base = micro.job(folder)

@@ -20,7 +20,7 @@ def count_step(folder, **changes):
 
     Args:
         folder: Folder of the job.
-        changes: Settings of the run that replace the defaults.
+        changes: Changed settings of the run.
 
     Returns:
         A dict from a kernel to the number of calls, and a list of waits.

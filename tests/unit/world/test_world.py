@@ -1,4 +1,4 @@
-"""The generated data: reproducible bytes, official layouts and ratings."""
+"""The generated datasets: reproducible bytes, official layouts and ratings."""
 
 import gzip
 import hashlib

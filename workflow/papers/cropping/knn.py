@@ -26,7 +26,7 @@ def sentences(root: Path, sets: Sets) -> Iterator[str]:
     """Yield all texts of the datasets.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         sets: A dict from names to texts with classes.
     """
     for texts in sets.values():
@@ -39,8 +39,8 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
     If post-processing depends on the task, it is fitted on each dataset separately.
 
     Args:
-        root: The data root.
-        vectors: The encoder.
+        root: The data root, a folder of datasets.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         sets: A dict from names to texts with classes.
 
     Returns:
@@ -72,7 +72,7 @@ def load_classified(root: Path, settings: ClassifiedTexts) -> tuple[list[str], l
     """Load the texts of a dataset and their classes.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         settings: The corpus, the classes to skip, and the string at which names of classes are cut.
 
     Returns:

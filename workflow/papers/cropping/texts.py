@@ -18,7 +18,7 @@ def transfer_sentences(root: Path, corpus: TransferSentences) -> Iterator[Row]:
     """Yield the sentences of all splits of a transfer dataset with classes.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The corpus, with the name of the dataset.
     """
     for split in load_transfer(root, corpus.task).splits.values():
@@ -32,7 +32,7 @@ def documents(root: Path, corpus: Documents) -> Iterator[Row]:
     `label`, a row consists of the text and the class.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The corpus, with the name of the file.
     """
     path = root / corpus.file
@@ -58,7 +58,7 @@ def chunks(root: Path, corpus: Chunks) -> Iterator[Row]:
     Documents with fewer than two chunks are skipped.
 
     Args:
-        root: The data root.
+        root: The data root, a folder of datasets.
         corpus: The corpus, with the documents and the sizes of sentences and chunks.
     """
     place = corpus.documents.columns.index("text")

@@ -24,7 +24,7 @@ def sentences(root: Path) -> Iterator[str]:
     """Yield all sentences of the STS-B test set, with repetitions.
 
     Args:
-        root: The folder of the evaluation sets.
+        root: The folder of the evaluation datasets.
     """
     first, second, _ = _test_pairs(root)
     yield from first + second
@@ -39,8 +39,8 @@ def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:
     second, in `both` each of them.
 
     Args:
-        root: The folder of the evaluation sets.
-        vectors: The encoder.
+        root: The folder of the evaluation datasets.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
 
     Returns:
         A dict by corpus and direction, such as `["all"]["both"]`, of dicts with the recalls `at1`, `at5` and `at10`

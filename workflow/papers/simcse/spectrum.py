@@ -23,8 +23,8 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
     uniformity.
 
     Args:
-        root: The folder of the evaluation sets.
-        vectors: The encoder.
+        root: The folder of the evaluation datasets.
+        vectors: The encoder to use, which returns vectors of sentences, (n, width).
         splits: The splits of STS-B. Default: train, dev and test.
 
     Returns:

@@ -68,7 +68,7 @@ def labelled_lines(root: Path, corpus: LabelledLines) -> Iterator[tuple[str]]:
     """Yield the distinct sentences of labelled rows, each as a tuple of one.
 
     Args:
-        root: the data folder.
+        root: the data root, a folder of datasets.
         corpus: the corpus.
     """
     from replicse.data.corpora import labelled

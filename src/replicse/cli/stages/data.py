@@ -19,7 +19,7 @@ class DataJob(Payload):
     """The source of the datasets, and the files to record.
 
     Attributes:
-        source: where the data comes from: "embedded", "local" or "hub".
+        source: where the datasets come from: "embedded", "local" or "hub".
         root: the data root, if the source is local. Default: empty, REPLICSE_DATA is used.
         file: the files to record, relative to the data root.
         revision: the commit of the hub dataset, if the source is the hub.
@@ -71,12 +71,12 @@ def _local_root(named: str) -> Path:
 
 
 def recorded(root: Path, name: str) -> dict[str, object]:
-    """Return name, size and sha256 of a data file.
+    """Return name, size and sha256 of a dataset file.
 
     A missing file does not raise an error, so that items that do not use the file can run.
 
     Args:
-        root: the data root.
+        root: the data root, a folder of datasets.
         name: the path relative to the data root.
 
     Returns:

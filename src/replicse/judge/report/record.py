@@ -18,7 +18,7 @@ class RanProtocol(Checked):
 
 
 class DataFile(Checked):
-    """A data file; a missing file has no sha256."""
+    """A dataset file; a missing file has no sha256."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -18,7 +18,7 @@ class ComparedScore:
 
     Attributes:
         a, b: the scores x 100.
-        difference: b minus a; None if the scores are of different data.
+        difference: b minus a; None if the scores are of different datasets.
         standing: the result of the comparison.
         low, high: the 95% interval of the difference, by a paired bootstrap over sentence pairs; None if the pairs
             are not stored in both results.
@@ -47,7 +47,7 @@ class Differences:
     Attributes:
         a, b: the files or folders.
         scores: scores that are in both results.
-        data: facts about the data that differ, by the name of the score.
+        data: facts about the datasets that differ, by the name of the score.
         inputs: digests and prompts that differ.
         settings: settings that are in both results and differ.
         only_a, only_b: names of scores that are in only one of the results.

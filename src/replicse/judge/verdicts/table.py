@@ -212,7 +212,7 @@ class ItemResult(Checked):
     that other rows are compared with, or an empty string.
 
     Attributes:
-        is_embedded: whether the data are generated; differences to published numbers are then meaningless.
+        is_embedded: whether the datasets are generated; differences to published numbers are then meaningless.
         variants: titles of protocols that are run only for adjudication; their cells are not shown in the table.
         curves: the data of a spectrum or a density, by row label.
         kept: the name of the committed study that contains the item.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 # The first words of the reason of an average with a missing task, which is not a separate failure.
 LACKS_PART = "a part is missing"
-# The reason for a task without local data; the report does not count it as a failed run.
+# The reason for a task without a local dataset; the report does not count it as a failed run.
 NOT_LOCAL = "not among the data sets of a local data root"
 
 
