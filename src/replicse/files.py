@@ -220,7 +220,7 @@ def numbered_rows(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
                 raise BadInput(f"{path}:{reader.line_num}: {problem}; fix it, or create it again")
             yield reader.line_num, row
     except csv.Error as error:
-        problem = f"cannot be parsed as CSV ({error}); fix it, or create it again"
+        problem = f"cannot parse CSV ({error}); fix it, or create it again"
         raise BadInput(f"{path}:{reader.line_num}: {problem}") from None
 
 

@@ -36,7 +36,7 @@ def test_json_that_is_nested_too_deeply_is_refused(tmp_path):
     (tmp_path / "a.json").write_text("[" * 100_000 + "]" * 100_000)
     with pytest.raises(BadInput, match=r"a\.json: cannot parse JSON \(nested too deeply\)"):
         read_json(tmp_path / "a.json")
-    with pytest.raises(BadInput, match=r"a\.json: cannot be parsed as JSON \(nested too deeply\)"):
+    with pytest.raises(BadInput, match=r"a\.json: cannot parse JSON \(nested too deeply\)"):
         read_results(tmp_path / "a.json")
 
 
@@ -91,7 +91,7 @@ NO_JSON = r"cut: cannot parse JSON \(.*fix it, or create it again"
     ("read", "text", "problem"),
     [
         *((read_json, text, NO_JSON) for text in ("", '{"suites": {"sts": ', "{'a': 1}")),
-        (read_rows, 'a,b\n1,2\n3,"4', "cut:2: cannot be parsed as CSV"),
+        (read_rows, 'a,b\n1,2\n3,"4', "cut:2: cannot parse CSV"),
         (read_rows, "a,b\n1,2\n3\n", "cut:3: expected 2 cells"),
         (read_rows, "a\n1,2\n", "cut:2: expected 1 cells"),
         (read_rows, "", "cut: the header is missing"),

@@ -68,7 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--engine",
         choices=ENGINES,
         default="auto",
-        help=f"{', '.join(ENGINES)}; default: auto, packed if possible",
+        help=f"{', '.join(ENGINES)}; default: auto, which uses packed if it can",
     )
     parser.add_argument(
         "--max-length",

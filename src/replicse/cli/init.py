@@ -46,7 +46,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"the folder of a workspace, or a KIND ({kinds}); default: this folder",
     )
     parser.add_argument(
-        "name", nargs="?", help="name of a KIND: lower-case letters and digits; in plug-ins also hyphens"
+        "name",
+        nargs="?",
+        help="name of a KIND; it can contain lower-case letters and digits, in plug-ins also hyphens",
     )
 
 

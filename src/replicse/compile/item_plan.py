@@ -14,7 +14,8 @@ from replicse.compile.remarks import adjusted_text, cut_searches
 from replicse.compile.searches import get_setting
 from replicse.compile.study import Study, follow, kept_checkpoint
 from replicse.errors import BadInput
-from replicse.registry.suites import file_of, only_sets
+from replicse.registry.suite_options import only_sets
+from replicse.registry.suites import file_of
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.printed import Reported, Spread
 from replicse.spec.protocols import AS_RUN, ON_BACKBONE

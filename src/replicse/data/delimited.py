@@ -100,7 +100,7 @@ def _csv_problem(error: csv.Error, separator: str) -> str:
     if separator == TAB:
         hint = ", or if quotes are part of the text, each line needs as many cells as the header"
     remedy = "check the quotes from this line on: double quotes inside a quoted cell"
-    return f"cannot be parsed as CSV ({error}); {remedy}{hint}"
+    return f"cannot parse CSV ({error}); {remedy}{hint}"
 
 
 def quotes_are_text(lines: Iterable[str], separator: str) -> bool:

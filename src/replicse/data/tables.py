@@ -68,7 +68,7 @@ def _json_rows(path: Path, headings: Sequence[str], values: Collection[str]) -> 
             row = parse_json(line, object_pairs_hook=_check_keys)
         except json.JSONDecodeError as error:
             remedy = "write one object per line, or a list of objects to a .json file"
-            raise BadInput(f"{path}:{number}: cannot be parsed as JSON ({error.msg}); {remedy}") from None
+            raise BadInput(f"{path}:{number}: cannot parse JSON ({error.msg}); {remedy}") from None
         except ValueError as error:
             raise BadInput(f"{path}:{number}: {error}") from None
         if not header and isinstance(row, list) and all(isinstance(each, str) for each in row):
@@ -110,7 +110,7 @@ def _json_document(path: Path, headings: Sequence[str], values: Collection[str])
         if error.msg == "Extra data":
             yield from _json_rows(path, headings, values)
             return
-        problem = f"cannot be parsed as JSON ({error.msg}); fix it, or write it again"
+        problem = f"cannot parse JSON ({error.msg}); fix it, or write it again"
         raise BadInput(f"{path}:{error.lineno}: {problem}") from None
     except ValueError as error:
         raise BadInput(f"{path}: {error}") from None

@@ -69,23 +69,29 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
     gold = np.concatenate([subset.gold for subset in subsets])
     first = np.concatenate([vectors(subset.first) for subset in subsets])
     second = np.concatenate([vectors(subset.second) for subset in subsets])
-    result, reason = measure_pairs(first, second, gold > POSITIVE_ABOVE)
+    result, reason = measure_pairs(first, second, gold, POSITIVE_ABOVE)
     result["n_sentences"] = 2 * len(gold)
     return {**result, "failures": {"alignment": reason, "uniformity": reason}} if reason else result
 
 
-def measure_pairs(first: np.ndarray, second: np.ndarray, positive: np.ndarray) -> tuple[dict[str, Any], str]:
+def measure_pairs(
+    first: np.ndarray, second: np.ndarray, gold: np.ndarray, above: float
+) -> tuple[dict[str, Any], str]:
     """Compute the alignment of positive pairs, and uniformity.
 
     Args:
         first: The vectors of the first sentences, (pairs, width).
         second: The vectors of the second sentences.
-        positive: Whether each pair is positive, (pairs,).
+        gold: The gold scores of the pairs, (pairs,).
+        above: Pairs with a higher score are positive.
 
     Returns:
         A dict with `alignment`, `uniformity` and `n_positive`, and the reason if both numbers are None.
     """
+    positive = gold > above
     result: dict[str, Any] = {"alignment": None, "uniformity": None, "n_positive": int(positive.sum())}
+    if not positive.any():
+        return result, f"no pair has a score above {above:g}"
     norms = np.linalg.norm(np.concatenate([first, second]), axis=1)
     if not (np.isfinite(norms).all() and norms.all()):
         return result, "a sentence vector is zero or not finite"

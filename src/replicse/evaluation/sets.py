@@ -97,14 +97,8 @@ def _geometry(subsets: Sequence[StsSubset], vectors: Vectors, above: float) -> t
     fitted = focused(vectors, _of_pairs(subsets))
     first = np.concatenate([fitted(subset.first) for subset in subsets])
     second = np.concatenate([fitted(subset.second) for subset in subsets])
-    positive = np.concatenate([subset.gold for subset in subsets]) > above
-    if not positive.any():
-        return {
-            "alignment": None,
-            "uniformity": None,
-            "n_positive": 0,
-        }, f"no pair has a score above {above:g}"
-    return measure_pairs(first, second, positive)
+    gold = np.concatenate([subset.gold for subset in subsets])
+    return measure_pairs(first, second, gold, above)
 
 
 def _probe(task: TransferTask, vectors: Vectors) -> tuple[dict[str, Any], dict[str, str]]:

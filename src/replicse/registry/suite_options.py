@@ -1,7 +1,8 @@
 """The options of each evaluation suite."""
 
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -177,3 +178,28 @@ def to_install(name: str, options: SuiteOptions) -> str:
     if not extra or find_spec(extra):
         return ""
     return f'suite {name} needs the package {extra}, which is not installed; pip install "replicse[{extra}]"'
+
+
+def only_variants(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
+    """Return the options with only the used variants.
+
+    Args:
+        options: The options of the suite `variants`.
+        read: The metric paths below the suite, from which the variants follow.
+    """
+    named = {path.partition("/")[0] for path in read}
+    wanted = [name for name in VARIANTS if name in named]
+    if 0 < len(wanted) < len(VARIANTS):
+        return {**options, "variants": wanted}
+    return {**options}
+
+
+def only_sets(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
+    """Return the options with a subset of the datasets.
+
+    Args:
+        options: The options of the suite `sets`, which contain all datasets.
+        read: The metric paths below the suite, from which the datasets follow.
+    """
+    names = {path.partition("/")[0] for path in read}
+    return {"sets": {name: options["sets"][name] for name in sorted(names)}}

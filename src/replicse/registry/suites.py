@@ -37,6 +37,8 @@ from replicse.registry.suite_options import (
     TrainingOptions,
     TransferOptions,
     VariantsOptions,
+    only_sets,
+    only_variants,
 )
 
 AGGREGATIONS = ("all", "mean", "wmean")
@@ -166,26 +168,6 @@ def _only_tasks(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, An
     return {**options, "tasks": sorted(tasks)}
 
 
-def _only_variants(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    """Return the options with only the used variants."""
-    named = {path.partition("/")[0] for path in read}
-    wanted = [name for name in VARIANTS if name in named]
-    if 0 < len(wanted) < len(VARIANTS):
-        return {**options, "variants": wanted}
-    return {**options}
-
-
-def only_sets(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    """Return the options with a subset of the datasets.
-
-    Args:
-        options: The options of the suite `sets`, which contain all datasets.
-        read: The metric paths below the suite, from which the datasets follow.
-    """
-    names = {path.partition("/")[0] for path in read}
-    return {"sets": {name: options["sets"][name] for name in sorted(names)}}
-
-
 def _correlations(tasks: tuple[str, ...]) -> Metrics:
     return {**metrics_in(CORRELATION, tasks, (*AGGREGATIONS, *_BOUNDS)), **metrics_in(COUNT, tasks, ("n",))}
 
@@ -211,7 +193,7 @@ SUITES: dict[str, Suite] = {
             **metrics_in(CORRELATION, (DEVELOPMENT,), (*STS_DEV_TASKS, "avg")),
         },
         options=VariantsOptions,
-        narrowed=_only_variants,
+        narrowed=only_variants,
     ),
     "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
     "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, _ON_TEST),

@@ -6,7 +6,7 @@ from small_stsb import RandomVectors
 
 from replicse.data.sts import StsSubset
 from replicse.evaluation import geometry
-from replicse.evaluation.geometry import alignment, normalised, uniformity
+from replicse.evaluation.geometry import alignment, measure_pairs, normalised, uniformity
 
 
 def random_directions(count, dimensions=6, seed=0):
@@ -70,3 +70,10 @@ def test_vectors_that_cannot_be_normalised_give_none_and_a_reason(stand_in, tmp_
     assert found["alignment"] is None and found["uniformity"] is None
     assert all("zero or not finite" in found["failures"][name] for name in ("alignment", "uniformity"))
     assert found["n_sentences"] == 8
+
+
+def test_pairs_without_a_positive_pair_have_neither_number_and_a_reason():
+    vectors = np.eye(2)
+    result, reason = measure_pairs(vectors, vectors, np.array([1.0, 4.0]), 4)
+    assert result == {"alignment": None, "uniformity": None, "n_positive": 0}
+    assert reason == "no pair has a score above 4"

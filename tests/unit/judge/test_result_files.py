@@ -154,7 +154,7 @@ def test_a_file_says_its_scores_x_100(tmp_path, name, document, scores):
 def test_a_file_without_a_score_is_refused_and_left_as_it_is(tmp_path, name, document):
     with pytest.raises(
         BadInput,
-        match=rf"{name}: (cannot find a results file of mteb, SentEval, SimCSE|cannot be parsed as JSON)",
+        match=rf"{name}: (cannot find a results file of mteb, SentEval, SimCSE|cannot parse JSON)",
     ) as told:
         read_results(written(tmp_path / name, document))
     assert "delete" not in str(told.value)
@@ -184,9 +184,7 @@ def test_a_folder_is_read_past_what_it_lacks(tmp_path):
     assert results.place == revision and results.scores == {"mteb/STS12": pytest.approx(70)}
     assert results.settings["model/name"] == "a" and results.settings["STS12: mteb_version"] == "1.14.17"
     passed = {name: remark for remark, names in results.remarks.items() for name in names}
-    assert (
-        passed["mteb/SciFact"].startswith("skipped") and "cannot be parsed as JSON" in passed["broken.json"]
-    )
+    assert passed["mteb/SciFact"].startswith("skipped") and "cannot parse JSON" in passed["broken.json"]
     written(model / "abcd" / "STS12.json", mteb("STS12", 0.8))
     with pytest.raises(BadInput, match=r"specify a folder: .*org__a/abcd, .*org__a/e34f"):
         read_results(model)

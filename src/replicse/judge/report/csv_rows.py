@@ -18,6 +18,12 @@ TIDY = (
     "paper", "item", "row", "column", "protocol", "seed", "metric", "value", "encoder", "run",
     "group", "machine", "package", "reported", "published_sd",
 )  # fmt: skip
+# The columns that `replicse.load` returns as floats or integers; other columns are strings.
+NUMBERS = (
+    "value", "reported", "reproduced", "delta", "low", "high", "pairs_low", "pairs_high", "p", "p_adjusted",
+    "published_sd",
+)  # fmt: skip
+COUNTS = ("seed", "n_seeds", "job")
 # The start of a formula. After a sign and a digit, only a reference, a call or a program makes a formula dangerous.
 FORMULA = re.compile(r"[=@\t\r]|[+-](?!\.?\d)|[+-].*(\||!|\w\()", re.DOTALL)
 
@@ -109,8 +115,8 @@ def job_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
 def escape_formulas(row: Mapping[str, Any]) -> dict[str, Any]:
     """Mark strings that a spreadsheet would compute as formulas.
 
-    The texts of a paper from somebody else can be formulas, which can run programs. An apostrophe in front marks a
-    text in a spreadsheet. Numbers do not change.
+    A paper from somebody else can contain formulas, and formulas can run programs. With an apostrophe in front, a
+    spreadsheet shows the string as it is. Numbers do not change.
 
     Args:
         row: a dict from columns to values.

@@ -12,7 +12,16 @@ import pandas as pd
 
 from replicse.compile.record_study import RECORD
 from replicse.files import read_json
-from replicse.judge.report.csv_rows import FIELDS, JOBS, TIDY, job_rows, table_rows, tidy_rows
+from replicse.judge.report.csv_rows import (
+    COUNTS,
+    FIELDS,
+    JOBS,
+    NUMBERS,
+    TIDY,
+    job_rows,
+    table_rows,
+    tidy_rows,
+)
 from replicse.judge.report.report_types import Report
 from replicse.judge.statistics.multiplicity import adjust_verdicts
 from replicse.judge.values.folder import results_in, unpack_crate
@@ -23,20 +32,6 @@ from replicse.spec.record import Record, load_record
 from replicse.workspace import workflow_folder
 
 CELLS = ("paper", "item", *FIELDS, "p_adjusted")
-NUMBERS = (
-    "value",
-    "reported",
-    "reproduced",
-    "delta",
-    "low",
-    "high",
-    "pairs_low",
-    "pairs_high",
-    "p",
-    "p_adjusted",
-    "published_sd",
-)
-COUNTS = ("seed", "n_seeds", "job")
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ def _read_file(place: Path, model: str = "") -> Content:
         document = as_dict(parse_json(text))
     except ValueError as error:
         if place.suffix == ".json":
-            raise BadInput(f"{place}: cannot be parsed as JSON ({error})") from None
+            raise BadInput(f"{place}: cannot parse JSON ({error})") from None
         return _read_lines(text, place.stem)
     if place.name == MODEL_META:
         return Content(settings=setting_texts({"model": document}))
