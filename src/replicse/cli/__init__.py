@@ -165,7 +165,7 @@ def set_up_output() -> None:
     logging.getLogger("fontTools").setLevel(logging.WARNING)  # it logs each glyph of a PDF's font
 
 
-def answered(words: Sequence[str]) -> int:
+def run_command(words: Sequence[str]) -> int:
     """Run the requested command and return the exit code.
 
     Args:
@@ -208,7 +208,7 @@ def main(words: Sequence[str] | None = None) -> int:
     program = " ".join(["replicse", *words[:1]])
     try:
         try:
-            return answered(words)
+            return run_command(words)
         finally:
             sys.stdout.flush()
     except BadInput as error:

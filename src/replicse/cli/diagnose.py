@@ -85,7 +85,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--results", type=Path, help="results with your number, as in compare")
     parser.add_argument("--encoder", help="your encoder, to evaluate it under common variants")
-    parser.add_argument("--check", help="a cause: evaluate the folder only under its variants")
+    parser.add_argument("--check", help="evaluate the folder only under variants of a cause")
     parser.add_argument("--data", type=Path, help="data root, if an encoder is given; default: REPLICSE_DATA")
     parser.add_argument(
         "--threads", type=int, default=0, help="CPU threads, if an encoder is given; default: all"

@@ -339,7 +339,7 @@ def _describe_facts(facts: CellFacts) -> dict[str, Any]:
 
 
 def _describe_spread(spread: Spread | None) -> list[float | None] | None:
-    """Return a standard deviation and degrees of freedom; None if infinite."""
+    """Return a standard deviation and its degrees of freedom (None: infinite)."""
     if spread is None:
         return None
     if math.isinf(spread.degrees):

@@ -291,7 +291,9 @@ def vary_run(run: RunSpec, vary: Vary | None, location: str) -> RunSpec:
     for name in vary.terms:
         if name not in names:
             present = ", ".join(sorted(term.term for term in objective))
-            raise BadInput(f'{location}: term "{name}" is changed, but the run has {present}')
+            raise BadInput(
+                f'{location}: term "{name}" is changed, but the run has {present}; change one of these'
+            )
     if (vary.augment or vary.both_sides) and not any(view.augment for view in views):
         raise BadInput(
             f"{location}: an augmentation is changed, but the views of the run have no augmentation; add one to a view"

@@ -56,7 +56,7 @@ class Inputs:
 
 
 def list_generated_files(study: Study) -> list[str]:
-    """Return the files of the embedded world; empty for other data.
+    """Return the generated datasets; empty if the datasets are not embedded.
 
     Args:
         study: the study.

@@ -183,7 +183,7 @@ def find_saved_table(folder: Path) -> Path:
     files = sorted(folder.glob("*.arrow"))
     if not files:
         raise BadInput(
-            f"{folder}: is not a saved dataset; use a file, or a folder that datasets.save_to_disk wrote"
+            f"{folder}: not a saved dataset; use a file, or a folder that datasets.save_to_disk wrote"
         )
     if len(files) > 1:
         raise BadInput(f"{folder}: the dataset is in {len(files)} files; save it with num_shards=1")

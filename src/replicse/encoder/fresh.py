@@ -95,7 +95,9 @@ def _config_values(
 
     family, hidden = architecture.family, architecture.hidden
     if hidden % architecture.heads:
-        raise BadInput(f"hidden size {hidden} cannot be split over {architecture.heads} attention heads")
+        raise BadInput(
+            f"hidden size {hidden} cannot be split over {architecture.heads} attention heads; change one of them"
+        )
     values: dict[str, Any] = {}
     for ours, theirs in SIZES.items():
         keys = [key for key in theirs if hasattr(default, key)]

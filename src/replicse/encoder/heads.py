@@ -252,7 +252,8 @@ def load_head(folder: Path) -> SentenceHead | None:
         projector_names = [name for name in stored if f".{_PROJECTOR}." in f".{name}"]
         if not projector_names:
             raise BadInput(
-                f'{file}: weight "{first}" is missing, but sentence_head in config.json is {settings.kind}'
+                f'{file}: weight "{first}" is missing, but sentence_head in config.json is {settings.kind};'
+                " correct config.json, or copy the head from the same checkpoint"
             )
         base = min(projector_names).partition(f"{_PROJECTOR}.")[0]
         inputs = read_config(folder).get(_INPUTS) or _input_size(stored.get(base + first, torch.empty(0)))

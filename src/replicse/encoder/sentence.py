@@ -194,7 +194,7 @@ class SentenceEncoder:
     def _open_equal(
         cls, folder: Path, library: LibraryEncoder, device: str | None, engine: Engine
     ) -> "SentenceEncoder | None":
-        """Load an encoder if an engine computes the vectors of the library.
+        """Load an encoder if an engine computes the same vectors as the library.
 
         Weights are always loaded, because the library does not report weights that do not fit.
         """

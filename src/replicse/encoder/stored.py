@@ -228,7 +228,7 @@ def _find_state_dict(stored: Any) -> Any:
 def check_finite(module: nn.Module, place: Path) -> None:
     """Raise an error if a weight is not finite.
 
-    Every score would be undefined.
+    Otherwise every score would be undefined.
 
     Args:
         module: The module to check.

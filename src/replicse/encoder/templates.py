@@ -114,7 +114,7 @@ class Template:
 
         Args:
             filled: Rows filled into the template.
-            denoise: The value of the pooling. "from-zero" counts positions from 0 in every encoder;
+            denoise: The option `denoise` of the pooling. "from-zero" counts positions from 0 in every encoder;
                 "unshifted" too, without a gap for the sentence. Default: True.
 
         Returns:

@@ -132,7 +132,7 @@ class SourceCode:
         return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
     def _expand(self, name: str) -> list[str]:
-        """Return the modules of a name."""
+        """Return the modules of a package or plug-in, or the name itself."""
         module, _, part = name.partition(":")
         file, home = self._file(module), self._home(module)
         if home is None or (file is None and module not in self.plugins):

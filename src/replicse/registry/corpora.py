@@ -371,7 +371,7 @@ class HubDataset(CorpusFormat):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of the map's rows, or the loaded columns."""
+        """Return the columns that `map` creates, by default the loaded ones."""
         match self.map:
             case "by-premise":
                 return ("anchor", *self.classes)

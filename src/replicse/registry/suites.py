@@ -116,7 +116,7 @@ _OF_SETS = {**GEOMETRY, "n": COUNT, "file": None, "sha256": None}
 
 
 def _of_each(tasks: Iterable[str], metric: str) -> tuple[str, ...]:
-    """Return a metric of each task."""
+    """Return the path of a metric for each task."""
     return tuple(f"{task}/{metric}" for task in tasks)
 
 

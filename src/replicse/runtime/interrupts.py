@@ -1,4 +1,4 @@
-"""Handle Ctrl-C: quiet at start-up; the first ends a process, more do not.
+"""Handle Ctrl-C: no traceback at start-up; only the first ends a process.
 
 The program `python -m replicse.runtime.interrupts MODULE ARGUMENT...` runs a module. Until the module calls
 `interrupt_once`, Ctrl-C ends it without a traceback.

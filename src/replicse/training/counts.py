@@ -125,7 +125,9 @@ def _count(
         case [_, name]:
             sides = list(read(name).values())
             if len(sides) < 2:
-                raise BadInput(f"corpus {name} has 1 column, but the overlap requires 2")
+                raise BadInput(
+                    f"corpus {name} has 1 column, but the overlap requires 2; use a corpus of pairs"
+                )
             return lexical_overlap(*sides[:2])
     raise ValueError(f"cannot count {'/'.join(parts)}")
 

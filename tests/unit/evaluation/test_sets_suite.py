@@ -146,7 +146,7 @@ def test_a_folder_that_datasets_saved_is_a_set(tmp_path):
     saved.save_to_disk(tmp_path / "parts", num_shards=2)
     for folder, problem in (
         ("parts", "in 2 files; save it with num_shards=1"),
-        ("", "is not a saved dataset"),
+        ("", "not a saved dataset"),
     ):
         with pytest.raises(BadInput, match=problem):
             parse_sets([[str(tmp_path / folder), *keys]])

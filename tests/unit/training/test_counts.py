@@ -38,7 +38,7 @@ def test_sizes_rows_and_overlap_are_counted(world):
     failures = found["failures"]
     assert failures.keys() == {gone, unknown, single} and "no.csv" in failures[gone]
     assert failures[unknown] == 'corpus "nil" does not exist; did you mean "nli"?'
-    assert failures[single] == "corpus wiki has 1 column, but the overlap requires 2"
+    assert failures[single] == "corpus wiki has 1 column, but the overlap requires 2; use a corpus of pairs"
 
 
 def test_parameters_are_counted_without_weights(tmp_path):

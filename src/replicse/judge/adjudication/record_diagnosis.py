@@ -166,7 +166,7 @@ def _trained(measurements: RecordMeasurements, published: PublishedCell) -> list
 
 
 def _is_of(name: str, published: PublishedCell) -> bool:
-    """Return whether a full id is a published cell, possibly without metric."""
+    """Return whether a full id belongs to a cell, which may omit the metric."""
     return name == published.name or name.rpartition("/")[0] == published.name
 
 

@@ -54,7 +54,8 @@ def results_in(folder: Path) -> list[ItemResult]:
             result = ItemResult.read(file)
             if result.scale != config.scale:
                 raise BadInput(
-                    f"{file}: scale is {result.scale}, in {record} {config.scale}; delete it and run the item again"
+                    f"{file}: scale is {result.scale}, but {config.scale} in {record}; delete the file and run the item"
+                    " again"
                 )
             results.append(result)
     if not results:

@@ -52,7 +52,7 @@ def deltas_svg(report: Document) -> str:
     lines = []
     for page, judged, cells in compared:
         lines.append((page, judged.item, [_point(judged, cell, place) for cell in cells]))
-    label = f"Differences of {len(every_cell):,} percentages to print, by item"
+    label = f"Differences of {len(every_cell):,} percentages to the reported numbers, by item"
     ticks = [(place(each), tick(each)) for each in TICKS if abs(each) <= edge]
     return _render("deltas", lines, ticks, label, report.whose)
 

@@ -99,8 +99,9 @@ def record_headlines(report: Report) -> Iterator[Headline]:
     total = {name: get(summary.total) for name, get in FOUND.items()}
     yield Headline(count_sentence(summary), "", "the-record")
     released = total["equal"] + total["not equal"]
+    equal = f"{total['equal']} of {several(released, 'number')} equal the reported number."
     yield Headline(
-        f"Released encoders, tested by others: {total['equal']} of {several(released, 'number')} equal to print.",
+        f"Released encoders, tested by others: {equal}",
         "Equal within half a printed digit and the rounding of the source",
         "the-record",
     )
