@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from replicse import files
 from replicse.errors import UNLISTED, BadInput, nearest
 from replicse.printable import some
-from replicse.yaml_lines import find_line
+from replicse.yaml_text import check_nesting, find_line
 
 # The built-in `repr` fails for lists that are nested too deeply.
 EXCERPT = reprlib.Repr()
@@ -322,7 +322,6 @@ def _is_model(kind: Any) -> bool:
 
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-DEEPEST = 1000  # libyaml crashes at about 40,000 levels
 
 
 class _Loader(_Base):
@@ -366,18 +365,6 @@ def read_yaml(path: Path) -> Any:
         if mark and "cannot start any token" in problem and "\t" in text.split("\n")[mark.line]:
             problem = "a tab, but YAML needs spaces for indentation"
         raise BadInput(f"{path}{line}: {problem}; fix the YAML") from None
-
-
-def check_nesting(text: str) -> None:
-    """Raise ValueError if YAML is nested too deeply for libyaml."""
-    # Each level takes a bracket or a column.
-    if text.count("[") + text.count("{") <= DEEPEST and max(map(len, text.split("\n"))) <= DEEPEST:
-        return
-    depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise ValueError(f"nested more than {DEEPEST} levels deep")
 
 
 def checked_yaml(path: Path, model: type[Model]) -> Model:

@@ -117,7 +117,7 @@ def is_tabulated(specifications: Specifications, item: str) -> bool:
 
 
 def presented_changes(specifications: Specifications, stages: Sequence[str]) -> dict[str, set[str]]:
-    """Return the changes of code and texts since figures and pages were written.
+    """Return the changes of code and texts since pages were written.
 
     Changes of tables are in `is_tabulated`.
 

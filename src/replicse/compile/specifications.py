@@ -26,9 +26,8 @@ from replicse.spec.layers import mappings, named_files, workspace_files
 from replicse.workspace import encoder_place, looked_up
 
 CACHE = Path(".snakemake")
-UNLOADED = (
-    "plug-in "  # the start of the name of a plug-in that is not loaded, among the parts that have changed
-)
+# Among the parts that have changed, the prefix of a plug-in that is not loaded.
+UNLOADED = "plug-in "
 # The parts of a specification that can change, and their names in sentences.
 PARTS = {
     "code": "the code",

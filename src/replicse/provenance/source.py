@@ -22,7 +22,7 @@ THIS_FILE = Path(__file__).read_bytes()  # cached digests are only valid for thi
 WITHOUT_NUMBERS = {
     "replicse", "replicse.checked", "replicse.errors", "replicse.provenance", "replicse.provenance.record",
     "replicse.registry.entries", "replicse.registry.plugins", "replicse.registry.registry",
-    "replicse.registry.signatures", "replicse.yaml_lines",
+    "replicse.registry.signatures", "replicse.yaml_text",
     "replicse.runtime", "replicse.runtime.forking", "replicse.runtime.locks", "replicse.runtime.progress",
 }  # fmt: skip
 # Modules of which only the functions, classes and constants that are used count. The registry describes much more than

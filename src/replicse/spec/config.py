@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BeforeValidator, Field
 
-from replicse.checked import Checked, Id, Text, Whole, check_nesting, one_of, read_yaml
+from replicse.checked import Checked, Id, Text, Whole, one_of, read_yaml
 from replicse.errors import BadInput
 from replicse.files import check_there, read_json
 from replicse.registry.corpora import Corpus
@@ -16,6 +16,7 @@ from replicse.registry.plugins import installed_plugins, use_plugins
 from replicse.registry.poolings import Pooling
 from replicse.registry.sets import EvaluationSet, SetName
 from replicse.spec.layers import merge_layers
+from replicse.yaml_text import check_nesting
 
 SHIPPED = Path("config.yaml")
 Names = Literal["all"] | tuple[Text, ...]

@@ -1,10 +1,11 @@
-"""Find the lines of keys in YAML files, for error messages."""
+"""Check the depth of YAML text and find the lines of keys."""
 
 from collections.abc import Sequence
 
 import yaml
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+DEEPEST = 1000  # libyaml crashes at about 40,000 levels
 
 
 def find_line(text: str, keys: Sequence[str | int]) -> int:
@@ -27,3 +28,15 @@ def find_line(text: str, keys: Sequence[str | int]) -> int:
             node = node.value[key]
             line = node.start_mark.line
     return line + 1
+
+
+def check_nesting(text: str) -> None:
+    """Raise ValueError if YAML is nested too deeply for libyaml."""
+    # Each level takes a bracket or a column.
+    if text.count("[") + text.count("{") <= DEEPEST and max(map(len, text.split("\n"))) <= DEEPEST:
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise ValueError(f"nested more than {DEEPEST} levels deep")
