@@ -126,13 +126,16 @@ def check_inputs(files: Iterable[str]) -> None:
     Raises:
         BadInput: if a file was changed.
     """
-    copies: dict[Path, None] = {}
-    for file in files:
-        copies |= dict.fromkeys(_copies_near(Path(file)))
-    for copy in copies:
+    inputs = list(files)
+    copies: dict[Path, str] = {}
+    for file in inputs:
+        copies |= dict.fromkeys(_copies_near(Path(file)), file)
+    for copy, file in copies.items():
         for name, description in read_copy(copy).get("written", {}).items():
             if Path(name).is_file() and not is_unchanged(name, description):
-                raise BadInput(f"{name}: changed since its job wrote it; {REMEDY}")
+                # Snakemake misses deleted inputs only, and then its job writes all outputs again.
+                remedy = REMEDY if name in inputs else f"delete {file} and run the study again"
+                raise BadInput(f"{name}: changed since its job wrote it; {remedy}")
 
 
 def _copies_near(file: Path) -> Iterator[Path]:

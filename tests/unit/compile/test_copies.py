@@ -10,11 +10,12 @@ from made_up import write_scores
 from planned import shipped_plan
 
 from replicse.cli import main
-from replicse.compile.copies import describe_file, is_unchanged, write_copy
+from replicse.compile.copies import check_inputs, describe_file, is_unchanged, write_copy
 from replicse.compile.item_plan import plan_item
+from replicse.compile.job import COPY
 from replicse.compile.specifications import Specifications
 from replicse.errors import BadInput
-from replicse.files import write_json
+from replicse.files import write_json, write_text
 from replicse.judge.values.measurements import Measurements
 from replicse.judge.verdicts.table import ItemResult
 from replicse.judge.verdicts.tabulate import item_result
@@ -88,6 +89,24 @@ def test_large_weights_are_hashed_if_their_date_has_changed(tmp_path):
     assert not is_unchanged(str(file), description)
     assert is_unchanged(str(file), {"bytes": 1_000_001}), "the description of an earlier version"
     assert not is_unchanged(str(file), {"bytes": 1_000_000}) and not is_unchanged(str(file), None)
+
+
+def test_a_damaged_file_that_is_no_input_is_written_again_with_an_input(tmp_path, monkeypatch):
+    """The tokenizer of a kept encoder was once to be deleted, but no job wrote it again."""
+    monkeypatch.chdir(tmp_path)
+    weights, tokenizer = (Path("backbones/own", name) for name in ("model.safetensors", "tokenizer.json"))
+    for file in (weights, tokenizer):
+        write_text(file, "{}")
+    outputs = [str(weights), str(tokenizer)]
+    write_copy(weights.with_name(COPY), {"digests": {}, "outputs": outputs})
+    check_inputs([str(weights)])
+    write_text(tokenizer, "{ }")
+    with pytest.raises(
+        BadInput, match=r"tokenizer.json: changed .*; delete backbones/own/model.safetensors and run"
+    ):
+        check_inputs([str(weights)])
+    with pytest.raises(BadInput, match=r"tokenizer.json: changed .*; delete it and run"):
+        check_inputs(outputs)
 
 
 def test_a_job_with_a_damaged_input_does_not_start(study, capsys):
