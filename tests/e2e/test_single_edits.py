@@ -1,7 +1,7 @@
 """A single edit of a finished study gives the same results as a fresh study.
 
-All jobs are real. An edit takes about a minute, so REPLICSE_SINGLE_EDITS has to be `all` or the names of edits with
-commas between them.
+All jobs are real. An edit takes about a minute, so REPLICSE_SINGLE_EDITS selects edits: `all`, or names with commas
+between them. Default: the edit of a loss.
 """
 
 import json
@@ -88,7 +88,7 @@ NAMES = [
     *DAMAGED,
     *TOUCHED,
 ]
-ASKED = os.environ.get("REPLICSE_SINGLE_EDITS", "")
+ASKED = os.environ.get("REPLICSE_SINGLE_EDITS", "loss")
 CHOSEN = [name for name in NAMES if ASKED == "all" or name in ASKED.split(",")]
 # Run all jobs of a study in forks of a single process.
 FRESH = """
@@ -173,7 +173,10 @@ def fresh(folder):
     """Run a study again from the start; return the results."""
     for name in (*RESULTS, ".snakemake", "logs"):
         shutil.rmtree(folder / name, ignore_errors=True)
-    environment = small_study.environment(folder) | {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
+    # Snakemake sets the number of threads of its jobs, which is part of their provenance.
+    threads = {"MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    forks = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
+    environment = small_study.environment(folder) | threads | forks
     done = ran(sys.executable, "-c", FRESH, cwd=folder, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return results(folder)

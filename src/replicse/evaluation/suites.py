@@ -38,7 +38,7 @@ class Vectors(Protocol):
         """Encode all sentences now, sorted by length.
 
         Args:
-            sentences: The sentences that will be used.
+            sentences: The sentences that will be used; each distinct sentence is encoded once.
         """
 
     def clear(self) -> None:

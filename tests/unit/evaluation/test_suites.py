@@ -61,7 +61,7 @@ def test_options_are_laid_over_the_fixed_ones_and_failures_get_their_path(made_u
     options = {"one": {"tasks": ["STS13", "STS14"]}}
     vectors = Vectors()
     found = suites.run_suites(None, vectors, ["one", "two"], options)
-    assert vectors.passes == [["a", "b"]], "every sentence is prepared once over all suites"
+    assert vectors.passes == [["a", "b"] * 2], "the sentences of all suites are prepared in one call"
     assert found == {
         "suites": {"one": {"value": 6.0}, "two": {"value": None}},
         "failures": {"two/value": "broken"},
