@@ -232,7 +232,7 @@ def edit(folder, name):
 
 
 def run(folder):
-    """Run a study; delete damaged files if an error says so, and run it again."""
+    """Run a study; delete damaged files named in an error, and run it again."""
     done = small_study.run(folder)
     if damaged := set(
         re.findall(r"(results/\S+): changed since its job wrote it; delete it", done.stderr + done.stdout)

@@ -1,6 +1,6 @@
 """Kills, full disks and two studies in the same folder.
 
-The next start should end with equal results, or explain what to do. Here, each of five stages is killed once;
+The next start should end with equal results, or name a remedy. Here, each of five stages is killed once;
 `benchmarks/kills.py` does any number of random kills in all stages.
 """
 

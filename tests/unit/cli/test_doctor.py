@@ -1,4 +1,4 @@
-"""`replicse doctor`: checks of this machine, and what a study lacks."""
+"""`replicse doctor`: checks of this machine and of missing parts of a study."""
 
 import json
 import re

@@ -284,7 +284,7 @@ def test_the_density_of_a_collapsed_encoder_is_a_spike():
 
 
 def test_the_data_of_a_figure_have_the_groups_of_later_rows(tmp_path):
-    """A row of `run --row` is in a group; if the first row was in none, the figure was not drawn."""
+    """A row of `run --row` is in a group; if the first row was in none, the figure was missing."""
     item = item_of("profile")
     assert not item.rows[0].group
     own = item.rows[-1].replace(group="Your rows")

@@ -1,6 +1,6 @@
 """Recovery after a kill, a full disk or a lost file.
 
-The next start should end with equal results, or explain what to do.
+The next start should end with equal results, or name a remedy.
 """
 
 import logging
