@@ -76,7 +76,7 @@ LOST = {
 DAMAGED = {
     "damaged evaluation": "results/*/encoders/*/fast.json",
     "damaged item": "results/*/items/mine/table1.json",
-    "damaged weights": "results/*/runs/infonce*/last/model.safetensors",
+    "damaged weights": "results/*/runs/infonce*/best/model.safetensors",
 }
 TOUCHED = {"touched code": f"{SOURCE}/training/loop.py", "touched data": "placed/wiki/wiki.txt"}
 NAMES = [
