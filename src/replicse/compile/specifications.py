@@ -26,8 +26,6 @@ from replicse.spec.layers import mappings, named_files, workspace_files
 from replicse.workspace import encoder_place, looked_up
 
 CACHE = Path(".snakemake")
-# Among the parts that have changed, the prefix of a plug-in that is not loaded.
-UNLOADED = "plug-in "
 # The parts of a specification that can change, and their names in sentences.
 PARTS = {
     "code": "the code",
@@ -233,7 +231,7 @@ def describe_outdated(changes: Mapping[str, Iterable[str]]) -> Iterator[str]:
     """Yield a sentence for each kind of change that makes items out of date.
 
     Args:
-        changes: the `PARTS` that have changed, by item, and the plug-ins that are not loaded.
+        changes: the `PARTS` that have changed, by item.
     """
     items: dict[str, list[str]] = {}
     for item, changed in changes.items():
@@ -243,11 +241,18 @@ def describe_outdated(changes: Mapping[str, Iterable[str]]) -> Iterator[str]:
     for parts_text, names in items.items():
         verb = "have" if " and " in parts_text else "has"
         yield f"{some(names)}: out of date, because {parts_text} {verb} changed; replicse run recomputes them"
+
+
+def describe_unloaded(plugins: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Yield a sentence for each set of plug-ins that items use and that are not loaded.
+
+    Args:
+        plugins: the names of the plug-ins that are not loaded, by item.
+    """
     users: dict[str, list[str]] = {}
-    for item, changed in changes.items():
-        plugins = [each.removeprefix(UNLOADED) for each in sorted(changed) if each.startswith(UNLOADED)]
-        if plugins:
-            users.setdefault(some(plugins), []).append(item)
+    for item, unloaded in plugins.items():
+        if unloaded:
+            users.setdefault(some(sorted(unloaded)), []).append(item)
     for names_text, names in users.items():
         yield (
             f"{some(names)}: computed with plug-ins that are not loaded here ({names_text}), so changes of their code"
@@ -255,8 +260,8 @@ def describe_outdated(changes: Mapping[str, Iterable[str]]) -> Iterator[str]:
         )
 
 
-def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]:
-    """Return the `PARTS` that have changed since items were computed.
+def changes_in_folder(folder: Path, items: Iterable[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return the `PARTS` that have changed since items were computed, and plug-ins that are not loaded.
 
     No study is compiled: the copies are compared with the specifications of the last start of the study, and with the
     current code.
@@ -266,14 +271,15 @@ def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]
         items: the items, `paper/item`.
 
     Returns:
-        A dict from items to sets of `PARTS`, and of `UNLOADED` and the name of each plug-in that is not loaded.
+        A dict from items to sets of `PARTS`, and a dict from items to sets of names of plug-ins.
     """
     source = SourceCode(plugins=plugin_places())
     changes: dict[str, set[str]] = {}
+    plugins: dict[str, set[str]] = {}
     for item in items:
         copy = read_copy(copy_of("tabulate", folder / "items" / f"{item}.json"))
         pending = [copy] if copy else []
-        changes[item] = set()
+        changes[item], plugins[item] = set(), set()
         while pending:
             copy = pending.pop()
             specification = copy["specification"]
@@ -281,14 +287,14 @@ def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]
             if file.is_file():
                 changes[item] |= find_changes(copy, read_json(file))
             unloaded = _unloaded_plugins(source, specification["modules"])
-            changes[item] |= {f"{UNLOADED}{name}" for name in unloaded}
+            plugins[item] |= unloaded
             if not unloaded and source_has_changed(source, specification):
                 changes[item].add("code")
             if specification["stage"] == "tabulate":
                 # The folder can have been moved, so only the end of a path is used: encoders, encoder, file.
                 evaluations = [folder.joinpath(*Path(name).parts[-3:]) for name in specification["inputs"]]
                 pending += filter(None, (read_copy(copy_of("evaluate", place)) for place in evaluations))
-    return changes
+    return changes, plugins
 
 
 def _unloaded_plugins(source: SourceCode, modules: Iterable[str]) -> set[str]:

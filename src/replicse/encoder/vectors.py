@@ -23,7 +23,8 @@ class CallableVectors:
 
     def __init__(self, encode: Callable[[list[str]], Any]) -> None:
         self._encode = encode
-        # One array instead of an array for each sentence, which would need more memory than a short vector.
+        # One array instead of an array for each sentence, which would need more memory than a short vector. It has more
+        # rows than sentences after a second call of `prepare`.
         self._places: dict[str, int] = {}
         self._vectors = np.empty((0, 0), dtype=np.float32)
 
@@ -63,8 +64,21 @@ class CallableVectors:
                 f"encoder: the vectors have width {vectors.shape[1]}, but earlier ones {self._vectors.shape[1]}; return"
                 " vectors of one width"
             )
-        self._vectors = np.concatenate([self._vectors, vectors]) if self._places else vectors
+        self._append(vectors)
         self._places.update(zip(distinct, count(len(self._places)), strict=False))
+
+    def _append(self, vectors: np.ndarray) -> None:
+        """Append vectors to the array; a full array gets at least twice as many rows."""
+        used = len(self._places)
+        rows = used + len(vectors)
+        if not used:
+            self._vectors = vectors
+            return
+        if rows > len(self._vectors):
+            larger = np.empty((max(rows, 2 * len(self._vectors)), vectors.shape[1]), dtype=np.float32)
+            larger[:used] = self._vectors[:used]
+            self._vectors = larger
+        self._vectors[used:rows] = vectors
 
     def clear(self) -> None:
         """Clear cached vectors."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from replicse.compile.paths import Paths
 from replicse.compile.record_study import RECORD
-from replicse.compile.specifications import changes_in_folder, describe_outdated
+from replicse.compile.specifications import changes_in_folder, describe_outdated, describe_unloaded
 from replicse.errors import BadInput, MissingData, check_known, refusing
 from replicse.files import read_json
 from replicse.judge.verdicts.table import ItemResult
@@ -62,7 +62,8 @@ def results_in(folder: Path) -> list[ItemResult]:
         raise MissingData(
             f"{folder / 'items'} does not contain an item of {record}; run an item, or the whole study"
         )
-    for sentence in describe_outdated(changes_in_folder(folder, [result.item for result in results])):
+    changes, plugins = changes_in_folder(folder, [result.item for result in results])
+    for sentence in (*describe_outdated(changes), *describe_unloaded(plugins)):
         LOG.warning("%s", sentence)
     return results
 
