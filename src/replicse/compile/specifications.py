@@ -244,10 +244,10 @@ def describe_outdated(changes: Mapping[str, Iterable[str]]) -> Iterator[str]:
 
 
 def describe_unloaded(plugins: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield a sentence for each set of plug-ins that items use and that are not loaded.
+    """Yield a sentence for each set of plug-ins that are not loaded.
 
     Args:
-        plugins: the names of the plug-ins that are not loaded, by item.
+        plugins: The names of the plug-ins that are not loaded, by item.
     """
     users: dict[str, list[str]] = {}
     for item, unloaded in plugins.items():
@@ -261,14 +261,14 @@ def describe_unloaded(plugins: Mapping[str, Iterable[str]]) -> Iterator[str]:
 
 
 def changes_in_folder(folder: Path, items: Iterable[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Return the `PARTS` that have changed since items were computed, and plug-ins that are not loaded.
+    """Return the changed `PARTS` of items, and plug-ins that are not loaded.
 
     No study is compiled: the copies are compared with the specifications of the last start of the study, and with the
     current code.
 
     Args:
-        folder: the results of a scale.
-        items: the items, `paper/item`.
+        folder: The results of a scale.
+        items: The items, `paper/item`.
 
     Returns:
         A dict from items to sets of `PARTS`, and a dict from items to sets of names of plug-ins.

@@ -68,7 +68,7 @@ class CallableVectors:
         self._places.update(zip(distinct, count(len(self._places)), strict=False))
 
     def _append(self, vectors: np.ndarray) -> None:
-        """Append vectors to the array; a full array gets at least twice as many rows."""
+        """Append vectors to the array; double the rows of a full array."""
         used = len(self._places)
         rows = used + len(vectors)
         if not used:
