@@ -62,6 +62,7 @@ EXAMPLES = {
 INTERNAL = {"job": "run a job of the workflow"}
 VERBS = {verb: about for group in GROUPS.values() for verb, about in group.items()}
 ABOUT = "Re-run sentence-embedding papers and compare the numbers with the papers'."
+HELP_OPTIONS = {"-h", "--help"}
 USAGE = "options: replicse VERB --help; docs: replicse help; 0 ok, 1 failed, 2 bad input"
 
 
@@ -94,10 +95,10 @@ def without_verb(words: Sequence[str]) -> int:
     """
     if not words:
         print(help_text([EVERYDAY]), "all verbs: replicse --help", sep="\n")
-    elif words[0] in ("-h", "--help"):
+    elif words[0] in HELP_OPTIONS:
         print(help_text(GROUPS), USAGE, sep="\n")
     elif words[0] == "help":
-        print_documentation(words[1:])
+        print_documentation([name for name in words[1:] if name not in HELP_OPTIONS])
     elif words[0] == "--version":
         from replicse import __version__
 
@@ -175,7 +176,7 @@ def run_command(words: Sequence[str]) -> int:
         return without_verb(words)
     parser = verb_parser(words[0])
     end = words.index("--") if words[0] == "run" and "--" in words else len(words)
-    if {"-h", "--help"} & {*words[:end]}:
+    if HELP_OPTIONS & {*words[:end]}:
         parser.explained = "--all" in words
         print(parser.format_help(), end="")
         return 0

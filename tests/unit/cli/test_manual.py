@@ -19,6 +19,7 @@ def test_the_pages_are_listed_and_a_mistake_names_the_nearest(capsys):
     assert {"formats", "api", "add-a-term", "own-data"} <= set(re.findall(r"[\w-]+", told))
     assert max(map(len, told.splitlines())) <= 80 and told.count("\n") <= SCREEN
     assert main(["--help"]) == 0 and "docs: replicse help" in capsys.readouterr().out
+    assert main(["help", "--help"]) == 0 and capsys.readouterr().out == told
     assert main(["help", "format"]) == 2
     assert 'unknown page "format"; did you mean "formats"' in capsys.readouterr().err
 
