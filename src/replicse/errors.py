@@ -128,6 +128,8 @@ def check_known(
 ) -> None:
     """Raise an error with the nearest known name if a name is unknown.
 
+    The default error is for a name that a user can correct.
+
     Args:
         name: The name to check.
         choices: The known names.

@@ -227,6 +227,8 @@ def numbered_rows(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
 def read_text(path: Path, remedy: str = "save it as UTF-8, or create it again") -> str:
     """Load the UTF-8 text of a file with the line ends.
 
+    If the file is not UTF-8, the default remedy says how to save the file again.
+
     Args:
         path: The file. A byte order mark is removed.
         remedy: The end of the message if the file is not UTF-8.

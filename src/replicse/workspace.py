@@ -20,7 +20,7 @@ def packaged(*parts: str) -> Path:
 
 
 def workflow_folder() -> Path:
-    """Return the folder of papers, scales and rules.
+    """Return the folder where papers, scales and rules are stored.
 
     Returns:
         The folder in REPLICSE_WORKFLOW if the variable is set, else the folder `workflow` of the working

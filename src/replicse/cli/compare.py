@@ -146,7 +146,10 @@ def cell_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def _text(number: float | None, sign: str = "") -> str:
-    """Format a number with two decimals, or with four digits if it is below 1."""
+    """Format a number with two decimals, or with four digits if it is below 1.
+
+    By default, only negative numbers have a sign.
+    """
     if number is None:
         return ""
     return f"{number:{sign}.4g}" if abs(number) < 1 else f"{number:{sign}.2f}"

@@ -48,7 +48,10 @@ SYMBOLS = {"ok": "✓", "note": "○", "missing": "✗"}
 
 @dataclass(frozen=True)
 class Check:
-    """A check with a state (`ok`, `note` or `missing`) and a remedy."""
+    """A check with a state (`ok`, `note` or `missing`) and a remedy.
+
+    The remedy tells the user what to do; by default, it is empty.
+    """
 
     what: str
     state: str

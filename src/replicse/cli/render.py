@@ -68,7 +68,8 @@ def write_all(
 ) -> None:
     """Write the report of a study with data and figures.
 
-    Verdicts on pages are adjusted for the number of tests in each paper. The CSV files contain unadjusted verdicts.
+    Verdicts on pages are adjusted for the number of tests in each paper. The CSV files contain unadjusted verdicts. By
+    default, the study is complete.
 
     Args:
         paths: the paths of the study.

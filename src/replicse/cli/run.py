@@ -82,7 +82,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Run the requested items and print the paths of their pages.
+    """Run the items that the user asks for and print paths of their pages.
 
     Args:
         arguments: the parsed arguments.
@@ -332,7 +332,7 @@ def _plain(name: str) -> str:
 def named_papers(
     items: Sequence[Item | str], study_items: Sequence[Item], large: Sequence[Item]
 ) -> dict[str, Any]:
-    """Return the config's `papers` if large items are requested by name.
+    """Return the config's `papers` if the user asks for large items by name.
 
     Args:
         items: the requested items, or targets of the workflow.

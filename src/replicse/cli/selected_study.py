@@ -44,7 +44,7 @@ class SelectedStudy:
 
     @property
     def folder(self) -> str:
-        """Return the folder of the results."""
+        """Return the folder where the results are stored."""
         return self.measurements.paths.results
 
     def announce(self, as_json: bool) -> None:

@@ -187,7 +187,7 @@ def job_lines(begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
 
 
 def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the machines on which the results were computed."""
+    """Yield the machines where the results were computed."""
     if len(machines) > 1:
         yield f"computed on {len(machines)} machines"
     for each in machines:

@@ -79,7 +79,7 @@ def load_or_compile(
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of the cache; None if the user has no home folder."""
+    """Return the folder where studies are cached; None without a home folder."""
     home = cache_home(os.environ)
     return home / "replicse" / "studies" if home and home.is_absolute() else None
 

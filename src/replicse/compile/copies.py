@@ -92,7 +92,7 @@ def check_unchanged(file: Path | str) -> bool:
     """
     for copy in _copies_near(Path(file)):
         for name, description in read_copy(copy).get("written", {}).items():
-            # The names are relative to the folder in which the job ran.
+            # The names are relative to the folder where the job ran.
             if Path(name).parts[-2:] == Path(file).parts[-2:]:
                 if not is_unchanged(str(file), description):
                     raise BadInput(f"{file}: changed since its job wrote it; {REMEDY}")

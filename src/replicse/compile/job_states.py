@@ -21,6 +21,8 @@ NO_FAILURE = re.compile(rf" INFO wrote=|: {INTERRUPTED}$|^KeyboardInterrupt$")
 class JobStates:
     """The states of jobs by output file: done, running, failed or waiting.
 
+    By default, the logs of all starts count.
+
     Args:
         study: the study.
         since: seconds of the epoch; older logs belong to an earlier start of the study. Default: 0.

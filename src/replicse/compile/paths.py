@@ -42,12 +42,12 @@ class Paths:
 
     @property
     def reports(self) -> str:
-        """Return the folder of the pages of the report."""
+        """Return the folder where the pages of the report are stored."""
         return f"{self.home}reports/{self._shown}"
 
     @property
     def logs(self) -> str:
-        """Return the folder of the logs of all jobs."""
+        """Return the folder where all jobs write their logs."""
         return f"logs/{self.scale}"
 
     @property
@@ -83,7 +83,7 @@ class Paths:
         return "/".join(filter(None, [self.results, "jobs", stage, job])) + ".json"
 
     def throughput(self, *parts: str) -> str:
-        """Return the folder of `replicse benchmark`, or a device's file in it."""
+        """Return the folder where `replicse benchmark` writes, or a file in it."""
         return "/".join([self.results, "throughput", *parts])
 
     def judged(self, name: str) -> str:
@@ -121,7 +121,7 @@ class Paths:
         return "/".join([self.results, "runs", run_id, *parts])
 
     def state(self, run_id: str) -> str:
-        """Return the folder of the resume state of a run.
+        """Return the folder where the resume state of a run is stored.
 
         The folder is not an output of a job.
         """
@@ -149,7 +149,7 @@ class Paths:
 
     @property
     def figures(self) -> str:
-        """Return the folder of all figures."""
+        """Return the folder where all figures are stored."""
         return f"{self.home}figures/{self._shown}"
 
     def figure(self, item: str, kind: str = "svg") -> str:

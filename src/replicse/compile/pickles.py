@@ -65,10 +65,10 @@ def write_pickle(file: Path, value: object) -> None:
 class Remembered:
     """A cache of the results of functions of a study.
 
-    Results are in memory and, if the study is cached, in files next to the study.
+    By default, results are only in memory. If the study is cached, they are also in files next to the study.
 
     Args:
-        folder: the folder of the cached study. Default: None, results are only in memory.
+        folder: the folder of the cached study. Default: None.
     """
 
     def __init__(self, folder: Path | None = None) -> None:

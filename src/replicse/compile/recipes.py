@@ -31,7 +31,8 @@ Stages = Mapping[str, EncoderRequest]
 class Chain(NamedTuple):
     """A chain of training: paper of the recipes, location of the request.
 
-    `stages` contains the changes of a protocol by recipe. The location is for error messages.
+    `stages` contains the changes of a protocol by recipe. The location is for error messages. By default, no recipe is
+    changed.
     """
 
     paper: str
@@ -42,7 +43,8 @@ class Chain(NamedTuple):
 class Written(NamedTuple):
     """A run as recipes and requests specify it.
 
-    `own` contains the values that papers of the workspace set, `varied` the paths that a search varies.
+    `own` contains what papers of the workspace set, `varied` the paths that a search varies. By default, both are
+    empty.
     """
 
     run: RunSpec
@@ -208,7 +210,10 @@ def _merge_runs(layers: Iterable[RunSpec]) -> RunSpec:
 def _list_layers(
     papers: Mapping[str, Paper], paper: str, name: str, location: str, below: tuple[str, ...] = ()
 ) -> Iterator[tuple[Paper, RunSpec]]:
-    """Yield the layers of a recipe and their papers, the base recipe first."""
+    """Yield the layers of a recipe and their papers, the base recipe first.
+
+    `below` contains the recipes that extend it, by default none.
+    """
     owner, _, short = name.rpartition("/")
     home = papers.get(owner or paper)
     if home is None or short not in home.recipes:

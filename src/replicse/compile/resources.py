@@ -37,7 +37,8 @@ STORE_ROWS = 100_000
 class JobResources:
     """The resources of the jobs of a study, as functions for Snakemake.
 
-    Snakemake calls each function with the wildcards of the rule and the number of the attempt, from 1.
+    Snakemake calls each function with the wildcards of the rule and the number of the attempt, from 1. By default, a
+    scheduler starts the jobs on other machines.
 
     Args:
         study: the study.

@@ -100,7 +100,8 @@ class Specifications:
     def changes_of_item(self, item: str, with_table: bool = False) -> set[str]:
         """Return the `PARTS` that have changed since an item was computed.
 
-        Results without a copy of their specification were not computed by the workflow and are skipped.
+        Results without a copy of their specification were not computed by the workflow and are skipped. By default,
+        only the evaluations are checked.
 
         Args:
             item: the item, `paper/item`, whose evaluations are checked.

@@ -48,7 +48,7 @@ class Extent(NamedTuple):
 class Study:
     """A study: cells, runs, encoders and stores.
 
-    The compiler fills it, then it is `frozen`.
+    By default, all dicts, sets and lists are empty. The compiler fills them, then the study is `frozen`.
 
     Args:
         config: the config.
@@ -130,7 +130,7 @@ class Study:
 
     @property
     def data_root(self) -> Path:
-        """Return the folder of the datasets.
+        """Return the folder where the datasets are stored.
 
         The default is `not-named` if neither the config nor the environment specifies a local root.
         """

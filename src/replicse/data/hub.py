@@ -117,7 +117,7 @@ def cached_folder(
     kind: str = "dataset",
     remedy: str = "connect to the hub",
 ) -> Path:
-    """Return the folder of a repository in the hub's cache.
+    """Return the folder where the hub's cache stores a repository.
 
     Files that match `patterns` are downloaded if necessary.
 
@@ -190,7 +190,7 @@ def check_reached() -> None:
 def _describe_failure(what: str, repository: str, kind: str, error: Exception, remedy: str) -> str:
     """Return the error of a failed download.
 
-    For a gated repository it contains the page at which to request access.
+    For a gated repository it contains the page where a user asks for access.
     """
     reason = " ".join(str(error.__cause__ or error).split()) or type(error).__name__
     if isinstance(error, errors.GatedRepoError) or isinstance(error.__cause__, errors.GatedRepoError):

@@ -29,7 +29,7 @@ BATCH = 4096
 class TokenColumn:
     """Rows of token ids: row i is `tokens[offsets[i]:offsets[i + 1]]`.
 
-    Special tokens are included.
+    Special tokens are included. By default, the rows have no labels.
 
     Attributes:
         tokens: The ids of all rows, (tokens,), int32.

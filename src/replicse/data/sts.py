@@ -67,7 +67,7 @@ class StsSubset:
 
 
 def senteval_root(folder: Path) -> Path:
-    """Return the `downstream` folder of SentEval.
+    """Return the folder `downstream` where SentEval stores datasets.
 
     Args:
         folder: A data root, the `SentEval` folder, or the `downstream` folder itself.
@@ -220,6 +220,8 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
 def _cells(line: str, path: Path, number: int, quoted: bool = False) -> list[str]:
     """Return the cells of a line.
 
+    By default, quotes are part of the text.
+
     Raises:
         BadInput: If quotes are part of the text, but a CSV writer has quoted a cell.
     """
@@ -334,6 +336,8 @@ def _pair(
     first: str, second: str, score: str, path: Path, number: int, scores: Path | None = None
 ) -> tuple[str, str, float]:
     """Return a scored pair.
+
+    By default, the score is in the same file as the sentences.
 
     Raises:
         BadInput: If a sentence is empty, or the score is not between 0 and 5.

@@ -69,7 +69,10 @@ class SpecialIds:
 
 
 class TokenizerSettings(Checked):
-    """The keys of tokenizer_config.json that are used; other keys are ignored."""
+    """The keys of tokenizer_config.json that are used; other keys are ignored.
+
+    By default, there is no maximum length, and no special token is named.
+    """
 
     model_config = ConfigDict(extra="ignore")
 

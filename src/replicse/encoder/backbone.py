@@ -24,7 +24,7 @@ from replicse.registry.encoders import Engine
 class NeededStates:
     """The hidden states to compute.
 
-    An encoder can skip all other states.
+    An encoder can skip all other states. By default, only the last layer is needed, at all tokens.
 
     Attributes:
         states: Numbers of hidden states: 0 for the output of the embeddings, i for the output of layer i.

@@ -285,7 +285,7 @@ class TransformersBackbone(Backbone):
     def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
         """Save the encoder in a folder.
 
-        `open_backbone` and `transformers` can load the folder.
+        `open_backbone` and `transformers` can load the folder. By default, the folder has no sentence head.
         """
         base = f"{self.network.base_model_prefix}." if self.predicts_tokens else ""
         with tempfile.TemporaryDirectory() as temporary:

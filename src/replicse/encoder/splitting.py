@@ -10,7 +10,8 @@ def split_rows(
 ) -> Iterator[list[np.ndarray]]:
     """Split length-sorted rows into batches of limited padded size.
 
-    A batch that is at least half full ends before longer rows, because rows of equal length need no padding.
+    A batch that is at least half full ends before longer rows, because rows of equal length need no padding. By
+    default, a batch can contain rows of different lengths.
 
     Args:
         rows: A list of the token ids of each row, (length,), sorted by length.

@@ -90,7 +90,8 @@ class CompressedVectors:
     """The first dimensions of an encoder's vectors, or quantised vectors.
 
     Matryoshka encoders are trained for the first, and a search index stores the second. `int8` has 256 steps between
-    the lowest and the highest value of each dimension over all sentences of the suites; `binary` has the signs.
+    the lowest and the highest value of each dimension over all sentences of the suites; `binary` has the signs. By
+    default, the first dimensions are not quantised.
 
     Args:
         vectors: The encoder to use, which returns vectors of sentences, (n, width).

@@ -38,7 +38,8 @@ def spearman_interval(
     """Compute Spearman's correlation with a percentile bootstrap interval.
 
     If there are more than `MOST_ROWS` pairs, a random part of them is resampled. The interval is scaled like
-    a standard error, by the square root of the share of the part.
+    a standard error, by the square root of the share of the part. The default seed is
+    fixed, so that the interval is reproducible.
 
     Args:
         scores: The scores of n pairs.

@@ -53,8 +53,8 @@ def load_splits(root: Path, splits: Sequence[str]) -> list[StsSubset]:
 def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> dict[str, Any]:
     """Compute alignment and uniformity on some splits of STS-B.
 
-    SimCSE uses all splits (methods 2.4), DiffCSE's Table 11 only the test split. Positive pairs have a score
-    above 4. Vectors are normalised first.
+    The default is all splits, as in SimCSE (methods 2.4); DiffCSE's Table 11 uses only the test split. Positive pairs
+    have a score above 4. Vectors are normalised first.
 
     Args:
         root: The data root, a folder of datasets.

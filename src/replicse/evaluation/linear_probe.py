@@ -61,7 +61,8 @@ class Fit:
 class Trained:
     """The classifier of a fit and an L2 value.
 
-    Tensors have the shape (classes, features), with the bias last.
+    Tensors have the shape (classes, features), with the bias last. The default accuracy is below any real accuracy, so
+    the weights of the first check are kept.
 
     Attributes:
         l2: The L2 penalty.

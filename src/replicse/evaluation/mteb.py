@@ -34,6 +34,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """Compute the main score of each MTEB task (x 100) and averages.
 
+    By default, the 56 tasks are run on datasets of the hub.
+
     Args:
         root: The data root, a folder of datasets.
         vectors: The encoder to use, which returns vectors of sentences, (n, width).

@@ -45,12 +45,14 @@ Columns = dict[str, list[Any]]
 class VectorEncoder(AbsEncoder):
     """Our encoder as a model of `mteb`, with cosine similarity.
 
+    By default, texts are encoded in fp32, and the vectors of the probes identify the encoder.
+
     Args:
         vectors: The encoder to use, which returns vectors of sentences, (n, width).
         name: The name of the encoder in result files.
         forgets: Whether vectors are removed after each call, to save memory.
         precision: `fp32` or `tf32`. Default: `fp32`.
-        encoder: A digest of the encoder's files and settings. Default: empty, the vectors of the probes identify it.
+        encoder: A digest of the encoder's files and settings. Default: empty.
     """
 
     mteb_model_meta: ModelMeta

@@ -1,8 +1,8 @@
 """Facts about a run's training, from the metrics file of the run.
 
 Hours, steps and speed are in Table 3 of the reproducibility study. The number of updated parameters includes
-a discriminator and excludes a frozen generator (DiffCSE Table 14). ESimCSE's logs contain the position of the
-selected checkpoint and the number of development scores.
+a discriminator and excludes a frozen generator (DiffCSE Table 14). ESimCSE's logs contain the position where
+the selected checkpoint was saved, and the number of development scores.
 """
 
 from pathlib import Path
@@ -15,6 +15,8 @@ from replicse.registry.artefacts import METRICS
 
 def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:
     """Return facts about the run of a checkpoint.
+
+    By default, the encoder is not a checkpoint, so that all facts are None.
 
     Args:
         root: Not used.

@@ -94,6 +94,8 @@ def evaluate_request(
 ) -> dict[str, Any]:
     """Evaluate the encoder of a request and add provenance to the scores.
 
+    By default, neither shorter nor quantised vectors are scored.
+
     Args:
         request: The encoder, the options and the suites.
         root: The data root, a folder of datasets.

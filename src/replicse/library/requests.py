@@ -25,6 +25,8 @@ class EncoderOptions(Checked):
 class EvaluationRequest(EncoderOptions):
     """The suites of an encoder and their options.
 
+    By default, the vectors are those of the encoder, without post-processing.
+
     Attributes:
         suite: The names of the suites.
         options: A dict from suites to options.

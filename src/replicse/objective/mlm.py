@@ -21,7 +21,7 @@ MASKED, RANDOM = 0.8, 0.1
 
 
 def choose_positions(batch: TokenBatch, special: Tensor, ratio: float, generator: torch.Generator) -> Tensor:
-    """Choose the packed positions to predict.
+    """Choose the packed positions where tokens are predicted.
 
     Each token that is not special is chosen with probability `ratio`.
 

@@ -19,7 +19,7 @@ class AugmentationParameters(Entry):
     """Base of augmentations; the code is the function of this name in `home`.
 
     The function gets the lines of a column; with `of_tokens` the token ids of each line, and with
-    `sees_tokenizer` the tokenizer too.
+    `sees_tokenizer` the tokenizer too. The default seed does not depend on the seed of the run.
 
     Attributes:
         name: the name of the augmentation.
@@ -113,7 +113,7 @@ class DeleteOneWord(AugmentationParameters):
 class FromThesaurus(AugmentationParameters):
     """Base of augmentations with synonyms.
 
-    The thesaurus is WordNet, or a paraphrase file below the data root.
+    The default thesaurus is WordNet; the other is a paraphrase file below the data root.
 
     Attributes:
         source: the thesaurus: WordNet, or a file of paraphrases.

@@ -134,7 +134,7 @@ def _without_standout(head: Head) -> Head:
 class ClassifierHead(Checked):
     """A linear layer on the vectors of one sentence, or of two, concatenated.
 
-    With one class the output is the logit of "yes".
+    With one class the output is the logit of "yes". By default, the layer gets the vector of one sentence.
     """
 
     kind: Literal["classifier"]
@@ -147,7 +147,7 @@ class SimilarityHead(Checked):
 
     `sigmoid` is 5 sigmoid(cos), `steep-sigmoid` 5 sigmoid(5 cos), `linear` 5 (cos + 1) / 2, `relu` 5 max(0,
     cos), `absolute` 5 |cos|. The paper (2-Tier SimCSE, Table 1; methods 5) mentions five scalings but contains
-    only the formula of the sigmoid; we chose the others.
+    only the formula of the sigmoid, which is the default; we chose the others.
     """
 
     kind: Literal["similarity"]

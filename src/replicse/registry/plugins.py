@@ -234,7 +234,10 @@ def _of_package(name: str) -> Plugin:
 
 
 def _sha256(place: Path, pattern: str = "**/*") -> str:
-    """Return the SHA-256 of a file, or of names and contents in a folder."""
+    """Return the SHA-256 of a file, or of names and contents in a folder.
+
+    By default, all files below the folder are included, except those in `__pycache__`.
+    """
     if place.is_file():
         return hashlib.sha256(place.read_bytes()).hexdigest()
     digest = hashlib.sha256()

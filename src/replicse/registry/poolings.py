@@ -40,7 +40,8 @@ class PoolingParameters(NamedEntry):
     the template without a sentence, with each token at its position around the sentence (PromptBERT, Jiang et
     al. 2022). `from-zero` counts these positions from 0 even if the first position is another number (RoBERTa:
     2), as in the released code; so does `unshifted`, which also does not leave positions for the sentence.
-    `full_stop` appends a full stop to sentences without one, at test time.
+    `full_stop` appends a full stop to sentences without one, at test time. By default, the vector has no head and the
+    sentence no template.
 
     Attributes:
         pooling: the name of the pooling.
@@ -195,7 +196,8 @@ class Average(PoolingParameters):
     """Base of the means over all tokens, including special tokens.
 
     `pad_to` pads each row to this number of tokens. The padding counts in the mean, but no token attends to it
-    (Mirror-BERT's code). Longer rows are truncated at test time and are an error in training.
+    (Mirror-BERT's code). Longer rows are truncated at test time and are an error in training. By default, rows are not
+    padded.
 
     Attributes:
         pad_to: the number of tokens to which each row is padded. The padding counts in the mean.

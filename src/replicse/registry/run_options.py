@@ -123,6 +123,8 @@ class Optimisation(Checked):
     def last_step(self, rows: int | None, sources: int = 1) -> int | None:
         """Return the number of steps of a run, or None if it is not known.
 
+        By default, all rows are from a single source.
+
         Args:
             rows: The number of rows of the first source, if known.
             sources: The number of sources, which steps use in turn.
@@ -368,7 +370,8 @@ class View(Checked):
 class RunOptions(Checked):
     """The options of a run, apart from the data.
 
-    `head` is the head that poolings with a head use.
+    `head` is the head that poolings with a head use. By default, one shared encoder is trained in fp32, and no weight
+    is frozen.
 
     Attributes:
         encoders: whether one encoder encodes all views (`shared`), or two are trained.

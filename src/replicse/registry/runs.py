@@ -27,7 +27,10 @@ CHARACTERS = 4.5
 
 
 class Fresh(Checked):
-    """Random weights, a tokenizer's recipe, and initial token embeddings."""
+    """Random weights, a tokenizer's recipe, and initial token embeddings.
+
+    By default, the token embeddings are random too.
+    """
 
     architecture: Architecture
     tokenizer: dict[str, Any]
@@ -106,7 +109,7 @@ class Run(RunOptions, RunSource):
 
     `beside` has further sources: each step uses a batch of one source, in turn, and an epoch ends when all rows
     of the first source were used. The trajectory is not part of the id, because keeping checkpoints does not
-    change numbers.
+    change numbers. The default seed is 42, the default of transformers' Trainer.
     """
 
     init: Init

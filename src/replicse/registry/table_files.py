@@ -28,5 +28,5 @@ def table_kind(file: str) -> str:
     return inner if inner in TEXT_TABLES else PurePosixPath(file).suffix.lower()
 
 
-# A user's file: an absolute path, or a path relative to the folder in which a study runs.
+# A user's file: an absolute path, or a path relative to the folder where a study runs.
 TableFile = Annotated[Text, AfterValidator(_table)]

@@ -22,7 +22,7 @@ class TermParameters(Entry):
     Other numbers of the term follow `schedules` by key: `{temperature: cosine}`. `implementation` is
     `module:class` of the loss. The methods return which views the term uses as vectors, and the number of
     additional passes per row through an encoder of the run's size and through the frozen models (its fields of
-    type `FrozenModel`).
+    type `FrozenModel`). By default, the weight is 1 in every step.
 
     Attributes:
         term: the name of the term.

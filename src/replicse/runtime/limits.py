@@ -11,7 +11,7 @@ OPEN_FILES = 256
 
 
 def cache_home(environment: Mapping[str, str]) -> Path | None:
-    """Return the user's folder of caches.
+    """Return the folder where the user's caches are stored.
 
     Args:
         environment: The environment, in which XDG_CACHE_HOME can set the folder. Default of the folder:

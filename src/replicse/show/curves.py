@@ -36,6 +36,8 @@ def spectrum(records: "DataFrame") -> "Figure":
 def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
     """Draw the density of cosine similarity by group of ratings.
 
+    By default, all panels show the same range of cosines.
+
     Args:
         records: A row for each bin with the columns encoder, group (from the lowest to the highest rating), cosine and
             density.

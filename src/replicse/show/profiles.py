@@ -76,7 +76,7 @@ def bars(records: "DataFrame") -> "Figure":
     names, height = row_names(rows)
     figure, grid, _ = panel_grid(len(parts), 1, (0.3, 0.4 + height * len(rows)))
     for axes, (_, part) in zip(grid, parts, strict=True):
-        # If a row is missing in a panel, its position stays empty.
+        # The position where a row is missing in a panel stays empty.
         places = range(len(rows)) if len(part) == len(rows) else list(map(rows.index, part["row"]))
         part = part.set_axis(places)
         axes.hlines(part.index, part["reported"], part["reproduced"], color=QUIET, linewidth=0.8, zorder=1)

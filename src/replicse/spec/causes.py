@@ -56,7 +56,7 @@ class Observation(Checked):
 class Measured(Checked):
     """The effect of a variant with the cause, in points.
 
-    The effect is exact for a single encoder, or else a mean over seeds.
+    By default, the effect is the exact effect on a single encoder. Otherwise, it is a mean over seeds.
     """
 
     cause: Id
@@ -86,7 +86,8 @@ class Cause(Checked):
     `kinds`, `metrics` (suites) and `models` (parts of a model's name) specify the encoders that can have the cause;
     `facts` are the relevant facts of a user. `threads` is a dict from threads to who confirmed the cause there;
     numbers of threads in which the cause was only suspected are not effects of it. `checks` are variants of an
-    evaluation, `protocols` variants of a training that have the cause.
+    evaluation, `protocols` variants of a training that have the cause. By default, the cause can occur in all suites
+    and models of these kinds.
     """
 
     id: Id

@@ -24,6 +24,7 @@ class Reducer(Checked):
 
     `argmax` shows the value at a path of the run of the best job (`shows`) instead of the score. `best_by` shows the
     score of the job that is best in another column (`by`): the test score of the job with the best development score.
+    The default statistic is the mean.
 
     Attributes:
         statistic: the name of the statistic.

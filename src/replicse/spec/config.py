@@ -240,6 +240,8 @@ def read_config(
 ) -> dict[str, Any]:
     """Merge config files in order, as Snakemake does.
 
+    By default, scale and seeds are those of the files.
+
     Args:
         files: YAML or JSON files; a later file overrides earlier files.
         scale: overrides the scale. Default: None.

@@ -308,7 +308,7 @@ class PlannedRequest(EncoderRequest):
     """A request with fields for the compiler.
 
     `stages` contains the changes of a protocol in the runs of a chain, by recipe; `backbone_seed` is the seed of the
-    backbone if it differs from the seed of the run.
+    backbone, by default the seed of the run.
     """
 
     stages: dict[str, EncoderRequest] = {}
@@ -341,7 +341,8 @@ class EncoderSource(Checked):
 class Encoder(Checked):
     """An encoder to evaluate: source, test-time pooling, post-processing.
 
-    `postprocess.fit` is the recipe of a corpus, or "target": each task's own sentences.
+    `postprocess.fit` is the recipe of a corpus, or "target": each task's own sentences. By default, the vector is
+    the first token of the best checkpoint.
     """
 
     source: EncoderSource

@@ -30,7 +30,8 @@ Statistic = Literal["single", "mean", "max", "min", "median", "percentile", "sd"
 class Rounding(NamedTuple):
     """The format of a reported number.
 
-    The number has `decimals` in units of `unit` (k, M, B), or in powers of ten.
+    The number has `decimals` in units of `unit` (k, M, B), or in powers of ten. By default, it has no unit and no
+    commas.
     """
 
     decimals: int
@@ -89,7 +90,7 @@ class Rounded:
 class PrintedNumber(Rounded):
     """A reported number as a paper formats it.
 
-    `sd` is the standard deviation after `±` as a string, or empty.
+    `sd` is the standard deviation after `±` as a string; by default, it is empty.
     """
 
     rounding: Rounding
@@ -104,7 +105,8 @@ def _exact(number: float) -> Fraction:
 class Spread(NamedTuple):
     """A standard deviation with degrees of freedom.
 
-    The degrees are the number of runs minus one, or infinity if the standard deviation is not estimated.
+    The degrees are the number of runs minus one. By default, they are infinite: the standard deviation is not
+    estimated.
     """
 
     sd: float

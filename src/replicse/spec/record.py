@@ -37,7 +37,7 @@ OTHER_COMMIT = re.compile(r"(?P<commit>[0-9a-f]{40}):(?P<path>.+)")
 class Facts(Checked):
     """Differences to the reported setting, with the values in the source.
 
-    The names are the facts of `replicse diagnose`.
+    The names are the facts of `replicse diagnose`. By default, a fact does not differ from the reported setting.
     """
 
     model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
@@ -158,7 +158,10 @@ class Source(Checked):
 
 
 class SourceReading(Checked):
-    """A value of a cell in a source, with the decimals of the source."""
+    """A value of a cell in a source, with the decimals of the source.
+
+    By default, the source does not mention a seed.
+    """
 
     source: str
     cell: Text

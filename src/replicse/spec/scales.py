@@ -31,7 +31,7 @@ from replicse.spec.scale_entries import (
     TokenizerRecipe,
 )
 
-WORKSPACE = Path("scales")  # the folder of the workspace's own scales
+WORKSPACE = Path("scales")  # the folder where a workspace stores scales
 
 
 class OfAnotherScale(BadInput):

@@ -34,7 +34,7 @@ class Guard:
         # Step (0 if no step failed), loss and norm of the first step that failed.
         self._failed = torch.zeros(3, dtype=torch.float64, device=device)
         self._skipped = torch.zeros((), dtype=torch.int64, device=device)
-        # The first step at which the loss of each term was not finite.
+        # The first step where the loss of each term was not finite.
         self._not_finite: dict[str, Tensor] = {}
 
     def see(self, step: int, loss: Tensor, norm: Tensor) -> None:

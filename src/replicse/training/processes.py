@@ -32,7 +32,7 @@ ENDING = 5.0  # seconds to wait for the error of a failing process
 class Processes:
     """The processes of a run, from the view of one process.
 
-    With one process all operations are local.
+    By default, there is one process, and all operations are local.
 
     Args:
         rank: The number of this process, from 0. Default: 0.
@@ -179,7 +179,10 @@ def _start_process(words: Sequence[str], rank: int, count: int, port: int, log: 
 def _join_group(
     rank: int, count: int, store: "dist.Store | None" = None, port: int = 0
 ) -> Iterator[Processes]:
-    """Join the process group of the run."""
+    """Join the process group of the run.
+
+    By default, the address of the first process is in the environment, as torchrun sets it.
+    """
     if port:
         threading.Thread(target=_exit_when_pipe_closes, daemon=True).start()
         store = dist.TCPStore("127.0.0.1", port, count, is_master=False)

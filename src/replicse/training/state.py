@@ -31,7 +31,7 @@ class RunState:
     """The saved state and the best weights of a run.
 
     The files are `state-STEP-DIGEST.pt` and `best-STEP-DIGEST.pt`. A file that does not match the digest in its name is
-    ignored in favour of the previous file.
+    ignored in favour of the previous file. By default, the run is on the CPU, so that no generator of a GPU is saved.
 
     Args:
         folder: The folder of the files.
@@ -78,6 +78,8 @@ class RunState:
 
     def load(self) -> dict[str, Any] | None:
         """Restore the state of all parts in place.
+
+        Training continues after the step where the state was saved.
 
         Returns:
             A dict of the progress that was saved, or None if there is no state.
@@ -216,6 +218,8 @@ class StopSignal:
 
 def pause_between_saves(spent: float, every: float = SAVE_EVERY_SECONDS) -> float:
     """Return the seconds until the next state is saved.
+
+    By default, a state is saved every two minutes.
 
     Args:
         spent: The seconds that the last save took.

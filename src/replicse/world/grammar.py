@@ -50,7 +50,7 @@ NEGATION = 0.62  # factor if only one of two events is negated
 class Event:
     """The content of a sentence: an agent does something to a thing.
 
-    Details can be missing.
+    By default, the event is not negated and has no details.
     """
 
     topic: Topic

@@ -23,7 +23,7 @@ DOWNSTREAM = "SentEval/downstream"
 OPENINGS = ("why is it that", "is it true that", "how come")
 Lines = list[str]
 Files = dict[str, Lines]
-Count = Callable[[int], int]  # converts the number of rows at full size to the requested size
+Count = Callable[[int], int]  # converts the number of rows at full size to the size that the user asks for
 
 
 def article(noun: str) -> str:

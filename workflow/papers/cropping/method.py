@@ -34,7 +34,7 @@ class TransferSentences(CorpusFormat):
 class Documents(OneFile):
     """Texts of several sentences, from a table or a text file.
 
-    A text file has a sentence per line and an empty line after each text.
+    A text file has a sentence per line and an empty line after each text. By default, the texts have no classes.
 
     Attributes:
         text: The heading of the texts, if the file is a table.
@@ -68,7 +68,8 @@ class Documents(OneFile):
 class Chunks(CorpusFormat):
     """Random pairs of chunks of a document, which may overlap.
 
-    Each document with at least two chunks gives one pair per visit; other documents are skipped.
+    Each document with at least two chunks gives one pair per visit; other documents are skipped. By default, a chunk is
+    two sentences, and a document gives a single pair.
 
     Attributes:
         documents: A corpus with the column `text`.
@@ -128,6 +129,8 @@ class Chunks(CorpusFormat):
 
 class ClassifiedTexts(Checked):
     """Texts with classes.
+
+    By default, all classes are used with their full names.
 
     Attributes:
         corpus: A corpus with the columns `text` and `class`.

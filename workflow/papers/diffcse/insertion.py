@@ -33,6 +33,6 @@ def insertion(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
 
 
 def _choose_places(length: int, ratio: float, seed: tuple[int, int]) -> np.ndarray:
-    """Draw the sorted positions that inserted pieces have in the longer row."""
+    """Draw the sorted positions where inserted pieces stand in the longer row."""
     count = max(1, round(ratio * length)) if length > 0 else 0
     return 1 + np.sort(np.random.default_rng(seed).choice(length + count, count, replace=False))

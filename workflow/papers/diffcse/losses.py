@@ -89,7 +89,7 @@ class ReplacedTokenDetection(ConditionalTerm[parameters.ReplacedTokenDetectionPa
     - "sum": the sum over tokens, as in the paper's formula.
 
     The parameters `choice` and `places` configure the generator: the most likely or a sampled token, at all positions
-    or only at masked positions.
+    or only at the positions where a mask stands.
     """
 
     def prepare(self, model: Model) -> None:

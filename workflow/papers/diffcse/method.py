@@ -20,6 +20,8 @@ CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
 class ConditionalParameters(TermParameters):
     """Parameters of all terms of DiffCSE.
 
+    By default, both views are edited, and the vector of each view conditions the discriminator for this view.
+
     Attributes:
         ratio: The share of tokens that are masked, inserted or deleted. Default: 0.3.
         views: The views to edit. Default: both.
@@ -70,6 +72,8 @@ class ConditionalParameters(TermParameters):
 class Rewriting(ConditionalParameters):
     """Parameters of a term with a generator that rewrites sentences.
 
+    By default, each token is replaced by the most likely token.
+
     Attributes:
         generator: A frozen masked-LM, such as `{backbone: NAME}`.
         choice: The most likely token ("argmax", default) or a sampled token ("sample").
@@ -94,6 +98,8 @@ class Rewriting(ConditionalParameters):
 
 class ReplacedTokenDetectionParameters(Rewriting):
     """Conditional replaced-token detection (DiffCSE, section 3).
+
+    The default average is the average of the released code.
 
     Attributes:
         average: The mean over the padded batch as in the code ("padded", default), the mean over tokens ("attended"),

@@ -21,7 +21,8 @@ Item = TypeVar("Item")
 class MomentumQueueParameters(TwoViews):
     """InfoNCE with a queue of negatives (ESimCSE, section 3.2).
 
-    The negatives in the queue are vectors of earlier first views from a momentum encoder.
+    The negatives in the queue are vectors of earlier first views from a momentum encoder. The default temperature is
+    the temperature of SimCSE.
 
     Attributes:
         temperature: The number by which cosines are divided. Default: 0.05.

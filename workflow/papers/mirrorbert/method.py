@@ -60,7 +60,8 @@ class SpanMasking(AugmentationParameters):
     """Replacement of a span of characters with a mask (Mirror-BERT).
 
     The mask has a space on each side, so it can split words (Liu et al. 2021). Lines are not changed if they are
-    shorter than `shortest` characters or not longer than the span.
+    shorter than `shortest` characters or not longer than the span. The default mask is the
+    mask token of BERT, also for encoders with another mask token.
 
     Args:
         characters: the length of the span. Default: 5.

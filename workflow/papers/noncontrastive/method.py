@@ -15,8 +15,10 @@ from replicse.registry.terms import TwoViews, Weight
 class BarlowTwinsParameters(TwoViews):
     """Barlow Twins (Zbontar et al. 2021; methods 3.1).
 
+    The default weight is the value in the reference code.
+
     Args:
-        off_diagonal_weight: the weight of the off-diagonal elements, lambda. Default: 0.0051, as in the reference code.
+        off_diagonal_weight: the weight of the off-diagonal elements, lambda. Default: 0.0051.
     """
 
     implementation: ClassVar[str] = "papers.noncontrastive.losses:BarlowTwins"
@@ -26,6 +28,8 @@ class BarlowTwinsParameters(TwoViews):
 
 class VICRegParameters(TwoViews):
     """VICReg (Bardes et al. 2022; methods 3.1).
+
+    The default weights are those of the paper.
 
     Args:
         convention: "reference" to scale the parts as in the reference code, "paper" to scale them as in the paper's

@@ -16,7 +16,8 @@ from replicse.registry.terms import TwoViews
 class RankDistillationParameters(TwoViews):
     """Parameters of ranking distillation from frozen teachers (RankCSE).
 
-    The list of a row contains its cosines with the rows of the second view. The lists of the teachers are averaged.
+    The list of a row contains its cosines with the rows of the second view. The lists of the teachers are averaged. By
+    default, the teachers have equal weights.
 
     Args:
         teachers: the frozen models, at least one.
@@ -57,6 +58,8 @@ class ListNetParameters(RankDistillationParameters):
 class ListMLEParameters(RankDistillationParameters):
     """ListMLE (Xia et al. 2008): likelihood of the teachers' order.
 
+    The default epsilon does not change the likelihood.
+
     Args:
         epsilon: the constant that is added to each sum of exponentials. The sums are divided by the largest exponential
             of the row, so a larger epsilon reduces the weight of the end of the list. Default: 0.
@@ -70,7 +73,8 @@ class ListMLEParameters(RankDistillationParameters):
 class RankingConsistencyParameters(TwoViews):
     """Jensen-Shannon divergence between the rankings of two views (RankCSE).
 
-    The rankings are the rows and columns of the similarities of the views.
+    The rankings are the rows and columns of the similarities of the views. By default, the loss is the divergence in
+    the paper.
 
     Args:
         temperature: the divisor of the cosines. Default: 0.05.

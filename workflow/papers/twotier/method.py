@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class BinaryCrossEntropyParameters(ClassifierParameters):
     """Binary cross-entropy of one logit or of several classes.
 
-    If there are several classes, each class is compared with all other classes.
+    If there are several classes, each class is compared with all other classes. The defaults are for pairs of sentences
+    with a yes-or-no label.
 
     Args:
         classes: the number of logits. Default: 1.

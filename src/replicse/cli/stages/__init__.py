@@ -19,8 +19,10 @@ STAGES = (
 class Payload(Checked):
     """The payload of a job.
 
+    By default, the job uses no plug-ins.
+
     Attributes:
-        plugin: the files of the plug-ins that the job uses. Default: empty.
+        plugin: the files of the plug-ins that the job uses.
     """
 
     plugin: tuple[Text, ...] = ()
@@ -46,6 +48,8 @@ class StudyJob(Payload):
 
 class Stage(NamedTuple):
     """A stage of the workflow.
+
+    By default, the jobs run on the CPU.
 
     Attributes:
         check: a function that validates a payload (a dict) with a location for errors.

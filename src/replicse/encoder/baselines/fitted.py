@@ -15,11 +15,12 @@ from replicse.registry.encoders import Postprocessing
 class FittedVectors:
     """An encoder with a post-processing that is fitted once.
 
+    By default, the post-processing is fitted on the sentences of each task (methods 2.5).
+
     Args:
         base: The encoder.
         postprocess: The post-processing.
-        fit_on: The sentences to fit on. Default: empty, so that the post-processing is fitted on the
-            sentences of each task (methods 2.5).
+        fit_on: The sentences to fit on. Default: empty, for the sentences of each task.
     """
 
     def __init__(self, base: Any, postprocess: Postprocessing, fit_on: Sequence[str] = ()) -> None:

@@ -47,6 +47,8 @@ CONFIG_KEYS = {"bert": _BERT_KEYS, "roberta": _BERT_KEYS, "distilbert": _DISTILB
 class EncoderConfig:
     """The sizes and conventions of an encoder.
 
+    Except for the token types, the defaults are those of bert-base-uncased.
+
     Attributes:
         family: "bert", "roberta" or "distilbert".
         vocabulary: The number of token ids.

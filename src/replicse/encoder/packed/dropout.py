@@ -79,9 +79,11 @@ class Dropout(nn.Module):
     def forward(self, values: Tensor, masks: PartMasks | None = None) -> Tensor:
         """Apply dropout to the values.
 
+        By default, each call draws a new random mask.
+
         Args:
             values: The values, of any shape.
-            masks: The masks of a part of a batch. Default: create a random mask.
+            masks: The masks of a part of a batch. Default: None.
         """
         if values.device.type != "cpu":
             return F.dropout(values, self.rate)

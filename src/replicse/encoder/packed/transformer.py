@@ -125,7 +125,7 @@ class MaskedLmHead(nn.Module):
 class PackedBackbone(Backbone):
     """The embeddings and layers of BERT, RoBERTa or DistilBERT.
 
-    Linear layers run on packed tokens.
+    Linear layers run on packed tokens. The default rates of dropout are those of bert-base-uncased.
 
     Args:
         config: The configuration of the encoder.
@@ -217,7 +217,7 @@ class PackedBackbone(Backbone):
     def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
         """Save the encoder in a folder.
 
-        This engine and `transformers` can load the folder.
+        This engine and `transformers` can load the folder. The default tokenizer is the encoder's tokenizer.json.
         """
         save_packed(Path(folder), self, head, Path(tokenizer or self.tokenizer_file))
 
@@ -233,7 +233,10 @@ class PackedBackbone(Backbone):
         return WholeMasks(batch) if self.token_embeddings.device.type == "cpu" else None
 
     def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
-        """Set the dropout rates, see `Backbone.set_dropout`."""
+        """Set the dropout rates, see `Backbone.set_dropout`.
+
+        By default, no attention head is dropped.
+        """
         self.embedding_dropout.probability = hidden
         for layer in self.layers:
             layer.hidden_dropout.probability = hidden

@@ -165,7 +165,7 @@ def outcome(low: float | None, high: float | None) -> str:
 def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
     """Compute how large a gap can be from seeds and rounding alone (95%).
 
-    A printed number is a single run, or the mean of as many runs as the paper states. Its standard deviation is printed
+    A printed number is a single run, or the mean of as many runs as the paper says. Its standard deviation is printed
     with it, or computed from our runs as described. If no other paper prints the cell, the other side is our mean.
 
     Args:

@@ -51,6 +51,8 @@ class Fact:
 class Diagnosis:
     """A diagnosed number with stated settings and possible causes.
 
+    By default, the cell has no measurements by others.
+
     Attributes:
         number: the number; None to diagnose only stated settings.
         published: the published numbers and settings of the cell.

@@ -29,6 +29,8 @@ DEFAULT_SEED = 42
 class SeedSpread:
     """A sample of values of a cell: name, mean, standard deviation and size.
 
+    The default error is the standard error of independent values.
+
     Attributes:
         error: the standard error of the mean. For means of several values, `sd` is smaller and the error is unchanged.
             Default: sd / sqrt(n).
@@ -48,6 +50,8 @@ class SeedSpread:
 
     def of_means(self, count: int, shared: float = 0.0) -> "SeedSpread":
         """Compute the standard deviation of means of several values.
+
+        By default, the whole standard deviation averages out.
 
         Args:
             count: the number of values of each mean.

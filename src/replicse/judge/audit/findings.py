@@ -82,6 +82,8 @@ def finding(
 ) -> Finding:
     """Build a finding on printed cells.
 
+    By default, the first cell is wrong, and all other cells contradict it.
+
     Args:
         study: the study.
         rule: the name of the rule.

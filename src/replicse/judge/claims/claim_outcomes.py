@@ -47,6 +47,8 @@ class ClaimOutcome:
 class _Part:
     """A judged relation between two sides, with the numbers of both.
 
+    The defaults are for a relation with missing cells.
+
     Attributes:
         doubt: why the relation has no probability.
         missing: dict from each cell without a value to the reason.

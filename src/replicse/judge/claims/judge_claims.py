@@ -173,6 +173,8 @@ class _Counterpart:
 class OurNumbers:
     """Our numbers for testing claims, with the rules of the scale.
 
+    By default, the scale says whether its numbers are comparable.
+
     Args:
         study: the study.
         names: the names of cells.

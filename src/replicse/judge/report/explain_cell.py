@@ -233,7 +233,10 @@ def _printed_numbers(study: Study, cell: Cell) -> Iterator[tuple[str, Reported]]
 
 
 def _as_printed(reported: Reported, paper: str = "") -> str:
-    """Return a printed value with place and statistic."""
+    """Return a printed value with place and statistic.
+
+    The default is for the cell's own paper, which is not named.
+    """
     details = [paper, reported.source]
     if reported.statistic != "single":
         details.append(f"{reported.statistic} of {reported.seeds} runs")
@@ -300,7 +303,7 @@ def _seeds(cell: Cell, ours: CellResult) -> list[str]:
 def _digits(value: float, decimals: int = 4) -> str:
     """Return the format of a number.
 
-    If the decimals would show fewer than two digits, three digits are used.
+    The default is four decimals. If they would show fewer than two digits, three digits are used.
     """
     if 0 < abs(value) < 10 ** (1 - decimals):
         return ".3g"

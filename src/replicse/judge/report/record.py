@@ -18,7 +18,10 @@ class RanProtocol(Checked):
 
 
 class DataFile(Checked):
-    """A dataset file; a missing file has no sha256."""
+    """A dataset file; a missing file has no sha256.
+
+    By default, the number of rows is not recorded.
+    """
 
     model_config = ConfigDict(extra="ignore")
 

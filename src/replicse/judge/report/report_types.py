@@ -296,6 +296,8 @@ class Incomplete:
 class Report(Checked):
     """The content of a report.
 
+    By default, a part is empty or None: the report does not contain it.
+
     Attributes:
         study: the record of the study.
         items: the items.

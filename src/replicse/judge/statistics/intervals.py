@@ -110,7 +110,7 @@ def prediction_interval(
     """Compute the interval for the mean of more runs.
 
     The interval is mean -+ t * sd * sqrt(1/n + 1/of). A confidence interval of the mean would be too narrow, because a
-    paper prints a single run and not the mean of our runs.
+    paper prints a single run and not the mean of our runs. The default interval is for one further run.
 
     Args:
         values: our values, a number per seed.
@@ -132,7 +132,8 @@ def order_statistic_interval(
 ) -> tuple[float, float] | None:
     """Compute the interval for a quantile of more runs.
 
-    Runs are normally distributed. The result is integrated over the uncertainty of our mean and standard deviation.
+    Runs are normally distributed. The result is integrated over the uncertainty of our mean and standard deviation. By
+    default, the standard deviation is estimated from our runs only.
 
     Args:
         values: our values, a number per seed.

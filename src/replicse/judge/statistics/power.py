@@ -37,6 +37,8 @@ def power(
 ) -> float | None:
     """Compute the probability that seeds detect a difference.
 
+    The defaults are for a printed single run without a standard deviation.
+
     Args:
         gap: the difference, in standard deviations over seeds.
         seeds: the number of our runs.
@@ -73,7 +75,7 @@ def smallest_gap(
 ) -> float | None:
     """Compute the smallest gap that seeds detect with power 0.8.
 
-    See `power` for the other arguments.
+    See `power` for the other arguments and their defaults.
 
     Args:
         seeds: the number of our runs.

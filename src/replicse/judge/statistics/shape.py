@@ -72,6 +72,8 @@ def column_values(
 ) -> tuple[dict[str, float], dict[str, list[float | None]]]:
     """Return the printed numbers of a column and our values.
 
+    By default, rows without a printed number are skipped.
+
     Args:
         item: the item.
         column: the column.

@@ -20,6 +20,8 @@ Value = float | str | None
 class Values:
     """The values of one cell, a value per seed.
 
+    By default, they depend on a training seed and are not rounded.
+
     Attributes:
         per_seed: a value for each seed, None if it is missing.
         failure: why runs failed; an empty string if no run failed.

@@ -281,7 +281,7 @@ def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
     if score is None or found is None or abs(100 * found - score) <= REORDERED:
         return ""
     low = high = found
-    # A file without the mark may be an older file, in which rounding made some cosines equal.
+    # A file without the mark may be an older file, where rounding made some cosines equal.
     if not sides["cosine"].startswith(MARK):
         low, high = _spearman_range(cosine, gold)
     if not 100 * low - REORDERED <= score <= 100 * high + REORDERED:

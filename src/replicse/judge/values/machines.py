@@ -20,7 +20,8 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "tokenizers", "transformers", "sen
 class Machine(Checked):
     """The properties of a machine that change numbers.
 
-    A property is an empty string if the record does not contain it. On a GPU, the processor and its threads are empty.
+    By default, a property is an empty string: the record does not contain it. On a GPU, the processor and its threads
+    are empty.
 
     Attributes:
         processor: the name of the processor.
@@ -117,7 +118,7 @@ def _part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def recorded_machines(record: Mapping[str, Any]) -> list[Machine]:
     """Return the machines of a provenance record.
 
-    The machine on which the run finished is first. The machines on which a resumed run was started follow.
+    The machine where the run finished is first. The machines where a resumed run was started follow.
 
     Args:
         record: the record; an empty dict gives an empty list.

@@ -36,6 +36,8 @@ Record = Mapping[str, Any]
 class Measurement:
     """The value of an encoder at a metric path, or of a whole suite.
 
+    By default, the value is missing, as in a study that was not run.
+
     Attributes:
         encoder: the name of the encoder.
         metric_path: the path of the metric, which begins with the suite.
@@ -58,12 +60,12 @@ class Measurement:
 class Measurements:
     """The measurements of a study.
 
-    Each file is loaded once and compared with the encoder of the study.
+    Each file is loaded once and compared with the encoder of the study. By default, a broken file raises BadInput.
 
     Args:
         study: the study, or the plan of an item.
         jobs: the states of the jobs of the study. With them, a broken file or a failed job becomes the failure of its
-            measurements. Default: None; then a broken file raises BadInput.
+            measurements. Default: None.
         paths: the paths of a committed study. Default: the paths of `study`.
     """
 

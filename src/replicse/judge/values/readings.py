@@ -13,7 +13,7 @@ from replicse.spec.printed import Reported
 class Reading:
     """The values of a cell by seed, None if a value is missing.
 
-    All cells have the same order of seeds.
+    All cells have the same order of seeds. By default, a reading has no values: the cell is missing.
 
     Attributes:
         values: the values.
@@ -48,7 +48,8 @@ def printed_reading(reported: Reported | None) -> Reading:
 class OurCells:
     """The cells of several items by id.
 
-    Cells that are not in a result are missing.
+    Cells that are not in a result are missing. By default, the study has a single seed, and a single encoder may depend
+    on it.
 
     Args:
         results: the results of the items.

@@ -16,6 +16,8 @@ NUMERICS = 0.1  # points by which half precision or another batch size may chang
 class ComparedScore:
     """A score that is in both results.
 
+    By default, a score has no interval: only those with stored sentence pairs have it.
+
     Attributes:
         a, b: the scores x 100.
         difference: b minus a; None if the scores are of different datasets.

@@ -184,7 +184,10 @@ def _gather(place: Path, contents: Sequence[Content]) -> ExternalResults:
 
 
 def _read_file(place: Path, model: str = "") -> Content:
-    """Load a file of any of the tools."""
+    """Load a file of any of the tools.
+
+    By default, the file contains the results of a single model.
+    """
     text = read_text(place, "save it as UTF-8")
     try:
         document = as_dict(parse_json(text))

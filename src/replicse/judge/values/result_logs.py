@@ -63,10 +63,12 @@ def evaluation_scores(
 ) -> Content:
     """Return the scores of one of the evaluations of a training.
 
+    By default, the last evaluation is used.
+
     Args:
         entries: the logged entries as dicts.
         best_metric: the score of the best evaluation. Default: None.
-        best_step: the step of the best evaluation. Default: None; without both, the last evaluation is used.
+        best_step: the step of the best evaluation. Default: None.
     """
     evaluations = _merge_entries(entries)
     if not evaluations:

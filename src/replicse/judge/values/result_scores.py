@@ -28,7 +28,7 @@ METRIC = (
     r"|(accuracy|precision|recall|mrr|ndcg|map)@\d+)"
 )
 UNNAMED = "unnamed"  # used if an evaluator of sentence-transformers has no name
-# Tool, place of a score in the file, metric path, and the factor that converts the score to x 100.
+# Tool, place where the file contains a score, metric path, and the factor that converts the score to x 100.
 PLACES = (
     ("RepliCSE", r"suites/(?P<path>.+/(?!(n|low|high|file|sha256)$)[^/]+)", "{path}", 1),
     ("SentEval", SIMILARITY + r"/all/spearman/(?P<name>all|mean|wmean)", "sts/{task}/{name}", 100),
@@ -56,7 +56,7 @@ for _suite in ("sts", "transfer", "transfer-dev", "mteb"):
         if len(_parts) > 1:
             AVERAGED[f"{_suite}/{_name}"] = tuple(f"{_suite}/{part}" for part in _parts)
 NOT_MEASURED = "not measured"
-# Places of row counts of SentEval, for each part of an STS year and each split of another dataset.
+# Places where SentEval writes row counts, for each part of an STS year and each split of another dataset.
 COUNTS = (
     (r"(?P<task>STS\d\d)/[^/]+/nsamples", "sts/{task}"),
     (SIMILARITY + r"/test/nsamples", "sts/{task}"),
@@ -70,7 +70,7 @@ COUNTS = (
 class ResultScore:
     """A score x 100 at a metric path, with a remark.
 
-    A score with value None is skipped, and the remark is the reason.
+    A score with value None is skipped, and the remark is the reason. By default, there is no remark.
     """
 
     path: str

@@ -135,7 +135,7 @@ def _text_outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measur
 
 
 def _compare_sentences(cell: Cell, plan: ItemPlan, texts: Sequence[str], measurements: Measurements) -> str:
-    """Return in which cell our results contain a printed sentence.
+    """Return the cell where our results contain a printed sentence.
 
     The sentence is in the same cell, in another cell of the same column and group, or absent. Sentences are equal if
     their words are equal; case, spaces and punctuation are ignored. Returns an empty string if no sentence is printed,

@@ -94,7 +94,8 @@ class RecordCount:
     """Counts of printed numbers measured by others, with verdicts.
 
     Verdicts are in the printed setting. A number may have two verdicts: a verdict of a released checkpoint (`equal`,
-    `not_equal`), and a verdict of encoders that were trained again (`within`, `higher`, `lower`, `undetermined`).
+    `not_equal`), and a verdict of encoders that were trained again (`within`, `higher`, `lower`, `undetermined`). By
+    default, no number has a verdict.
 
     Attributes:
         name: the paper or the item.

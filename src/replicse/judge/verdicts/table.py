@@ -33,6 +33,8 @@ ROUNDING = 1e-6
 class ColumnHead(Checked):
     """A column of an item, as it is shown.
 
+    By default, a column shows the mean score over seeds, and a higher score is better.
+
     Attributes:
         average: whether the column shows an average over tasks.
         task: whether the column shows a task of such an average.
@@ -56,6 +58,8 @@ class ColumnHead(Checked):
 
 class RowHead(Checked):
     """A row of an item, as it is shown.
+
+    By default, the numbers of the row are the paper's own.
 
     Attributes:
         quoted: whether the paper quotes the row from elsewhere.
@@ -314,7 +318,10 @@ class ItemResult(Checked):
         return CellId(self.item, cell.row, cell.column, cell.metric, cell.protocol)
 
     def id_at(self, row: str, column: ColumnHead, protocol: str = AS_DESCRIBED) -> CellId:
-        """Return the id of the cell at a row and column."""
+        """Return the id of the cell at a row and column.
+
+        The default protocol is `as-described`, the setting in the paper's text.
+        """
         return CellId(self.item, row, column.id, column.metric, protocol)
 
     def name_of(self, cell: CellId) -> str:

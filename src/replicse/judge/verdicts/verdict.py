@@ -265,7 +265,7 @@ def _verdict_if_best(
 ) -> Verdict:
     """Return the verdict if a single printed run is the best of ten.
 
-    Returns an empty string if the paper states the statistic.
+    Returns an empty string if the paper says which statistic it prints.
     """
     interval = order_statistic_interval(values, TRIES, float(better == "higher"), spread=spread)
     if reported.statistic != "single" or interval is None:

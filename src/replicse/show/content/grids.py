@@ -102,7 +102,7 @@ class GridLine:
 
 @dataclass(frozen=True)
 class Heading:
-    """The heading of a group of rows; `rule` adds a rule above it."""
+    """The heading of a group of rows, by default with a rule above it."""
 
     text: str
     rule: bool = True

@@ -68,6 +68,8 @@ def page(report: Document, page: Page, pictures: Mapping[str, str] | None = None
 def paper(report: Document, section: Section, pictures: Mapping[str, str], alone: bool = False) -> str:
     """Render the items of one paper as an HTML file.
 
+    By default, the file links to other pages.
+
     Args:
         report: The document.
         section: The section of the paper.

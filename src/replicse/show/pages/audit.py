@@ -38,5 +38,8 @@ def audit_page(report: Report) -> Page:
 
 
 def audit_sheet(rows: Rows, title: str = TITLE) -> Sheet:
-    """Create a sheet of findings and of parts that are not audited."""
+    """Create a sheet of findings and of parts that are not audited.
+
+    The default title is the title of the page.
+    """
     return Sheet.of(title, rows, COLUMNS)
