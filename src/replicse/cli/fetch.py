@@ -154,7 +154,7 @@ def check_room(wanted: list[Need]) -> None:
 
 
 def hub_cache() -> Path:
-    """Return the folder of the hub cache, or the nearest existing parent."""
+    """Return the folder where the hub caches files, or an existing parent."""
     place = Path(constants.HF_HUB_CACHE)
     while not place.exists():
         place = place.parent

@@ -107,6 +107,6 @@ def read_specification(file: Path) -> dict[str, Any]:
 
 
 def results_folder(file: Path, specification: Mapping[str, Any]) -> Path:
-    """Return the results folder of a job specification."""
+    """Return the results folder where the specification of a job is stored."""
     depth = 1 + len(Path(specification["stage"], specification["id"]).parts)
     return file.parents[depth - 1]

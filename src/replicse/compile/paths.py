@@ -37,7 +37,7 @@ class Paths:
 
     @property
     def results(self) -> str:
-        """Return the folder of all results of the scale or committed study."""
+        """Return the folder where the scale or committed study stores results."""
         return self.reports if self.kept else f"results/{self._shown}"
 
     @property
