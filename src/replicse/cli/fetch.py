@@ -154,7 +154,10 @@ def check_room(wanted: list[Need]) -> None:
 
 
 def hub_cache() -> Path:
-    """Return the folder where the hub caches files, or an existing parent."""
+    """Return the folder where the hub caches files.
+
+    If it does not exist, the nearest existing parent is returned.
+    """
     place = Path(constants.HF_HUB_CACHE)
     while not place.exists():
         place = place.parent

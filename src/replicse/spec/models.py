@@ -342,7 +342,7 @@ class Encoder(Checked):
     """An encoder to evaluate: source, test-time pooling, post-processing.
 
     `postprocess.fit` is the recipe of a corpus, or "target": each task's own sentences. By default, the vector is
-    the first token of the best checkpoint.
+    the last hidden state of the first token, and the checkpoint is the best.
     """
 
     source: EncoderSource
