@@ -22,15 +22,18 @@ from replicse.cli.manual import MARK, commands, formats, public_names
 
 ROOT = Path(__file__).resolve().parents[1]
 # A kept study only has a README.md if somebody wrote it.
-STUDIES = sorted(file.parent.name for file in ROOT.glob("reports/studies/*/README.md"))
+README_FILES = sorted(ROOT.glob("reports/studies/*/README.md"))
 # Dict from the path in the repository to the path in the site.
 PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "config/README.md": "config.md",
     "workflow/profiles/README.md": "profiles.md",
-    **{f"reports/studies/{name}/README.md": f"studies/{name}.md" for name in STUDIES},
-    **{f"reports/studies/{name}/report.md": f"reports/studies/{name}/report.html" for name in STUDIES},
 }
+for file in README_FILES:
+    study = f"reports/studies/{file.parent.name}"
+    PAGES[f"{study}/README.md"] = f"studies/{file.parent.name}.md"
+    PAGES[f"{study}/report.md"] = f"{study}/report.html"
+SOURCES = dict(zip(PAGES.values(), PAGES.keys(), strict=True))
 ASSETS = ("figures/studies/**/*.png", "benchmarks/results/**/*.png", "reports/studies/**/*")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]+)?\)")
 NUMBERED = re.compile(r"(\]\([^):\s]*#)(\d)")  # a link to a heading whose first character is a digit
@@ -112,7 +115,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         files: Files of the site, not used.
     """
     here = page.file.src_uri
-    origin = next((place for place, name in PAGES.items() if name == here), f"docs/{here}")
+    origin = SOURCES.get(here, f"docs/{here}")
     text = MARK.sub(lambda mark: GENERATED[mark[1]](), markdown)
     text = NUMBERED.sub(r"\1s\2", text)
     return LINK.sub(lambda link: in_site(link, origin, here), text)

@@ -11,7 +11,7 @@ import re
 import sys
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,9 +57,13 @@ def code_lines(text: str) -> int:
 
 def imports(text: str) -> set[str]:
     """Return the dotted names of all modules that a module imports."""
-    nodes = list(ast.walk(ast.parse(text)))
-    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    return named | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    modules = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            modules.add(node.module or "")
+    return modules
 
 
 def of_rooms(root: Path) -> Iterator[str]:
@@ -84,8 +88,11 @@ def of_rooms(root: Path) -> Iterator[str]:
 
 def _is_listed(module: str, allowed: set[str]) -> bool:
     """Return whether the table lists a module, or a package that contains it."""
-    parts = module.split(".")
-    return any(".".join(parts[:count]) in allowed for count in range(2, len(parts) + 1))
+    while "." in module:
+        if module in allowed:
+            return True
+        module = module.rpartition(".")[0]
+    return False
 
 
 def sizes(root: Path = ROOT) -> dict[str, int]:
@@ -98,7 +105,7 @@ def sizes(root: Path = ROOT) -> dict[str, int]:
         Dict from a room to the number of lines, largest first, then "at the top" for modules outside rooms.
     """
     counts = {room: sum(map(code_lines, _texts(root, room))) for room in _rooms(root)}
-    top = [file.read_text(encoding="utf-8") for file in (root / PACKAGE).glob("*.py")]
+    top = _read_files((root / PACKAGE).glob("*.py"))
     largest_first = sorted(counts.items(), key=lambda each: -each[1])
     return {**dict(largest_first), "at the top": sum(map(code_lines, top))}
 
@@ -108,7 +115,11 @@ def _rooms(root: Path) -> set[str]:
 
 
 def _texts(root: Path, room: str) -> list[str]:
-    return [file.read_text(encoding="utf-8") for file in sorted((root / PACKAGE / room).rglob("*.py"))]
+    return _read_files(sorted((root / PACKAGE / room).rglob("*.py")))
+
+
+def _read_files(files: Iterable[Path]) -> list[str]:
+    return [file.read_text(encoding="utf-8") for file in files]
 
 
 def of_files(root: Path) -> Iterator[str]:
@@ -128,11 +139,13 @@ def of_files(root: Path) -> Iterator[str]:
 
 def of_variables(root: Path) -> Iterator[str]:
     """Yield a problem if there are too many environment variables."""
-    files = [file for folder in ("src", "workflow") for file in (root / folder).rglob("*.*")]
-    code = [file for file in [root / "Snakefile", *files] if file.suffix in (".py", ".smk", "")]
-    found = sorted({name for file in code for name in VARIABLE.findall(file.read_text(encoding="utf-8"))})
+    found: set[str] = set()
+    for file in (root / "Snakefile", *(root / "src").rglob("*.*"), *(root / "workflow").rglob("*.*")):
+        if file.suffix in (".py", ".smk", ""):
+            found.update(VARIABLE.findall(file.read_text(encoding="utf-8")))
     if len(found) > MOST_VARIABLES:
-        yield f"there are {len(found)} environment variables, at most {MOST_VARIABLES}: {', '.join(found)}"
+        names = ", ".join(sorted(found))
+        yield f"there are {len(found)} environment variables, at most {MOST_VARIABLES}: {names}"
 
 
 def unused_entries(root: Path = ROOT) -> Iterator[str]:
@@ -147,12 +160,14 @@ def unused_entries(root: Path = ROOT) -> Iterator[str]:
     from replicse.registry.registry import current
 
     use_plugins([], root / "workflow")
-    files = [file for pattern in USERS for file in sorted(root.glob(pattern))]
-    used = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    named = [(base.key, name) for base, known in current().entries.items() for name in known]
-    for key, name in named:
-        if (key, name) not in OWN and not re.search(rf"\b{key}: *{re.escape(name)}(?![\w-])", used):
-            yield f"{key} {name} is used by no paper, scale or test paper"
+    used = ""
+    for pattern in USERS:
+        used += "\n".join(["", *_read_files(sorted(root.glob(pattern)))])
+    for base, names in current().entries.items():
+        for name in names:
+            use = rf"\b{base.key}: *{re.escape(name)}(?![\w-])"
+            if (base.key, name) not in OWN and not re.search(use, used):
+                yield f"{base.key} {name} is used by no paper, scale or test paper"
     for name in current().suites:
         if not re.search(rf"(?<![\w-]){re.escape(name)}\b", used):
             yield f"suite {name} is used by no paper, scale or test paper"

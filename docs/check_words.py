@@ -90,8 +90,8 @@ def read_texts(root: Path) -> dict[str, str]:
             strings += messages(parse(file))
     pages = [file.read_text(encoding="utf-8") for file in find_files(root, PAGES)]
     return {
-        "docstrings": remove_code("\n\n".join(docstrings_and_comments(file) for file in code)),
-        "tests": remove_code("\n\n".join(docstrings_and_comments(file) for file in tests)),
+        "docstrings": remove_code("\n\n".join(map(docstrings_and_comments, code))),
+        "tests": remove_code("\n\n".join(map(docstrings_and_comments, tests))),
         "messages": remove_code(remove_code_blocks("\n\n".join(strings))),
         "pages": remove_code(remove_code_blocks("\n\n".join(pages))),
     }
@@ -149,7 +149,7 @@ def messages(tree: ast.Module) -> list[str]:
         if isinstance(node, Documented) and ast.get_docstring(node) is not None:
             skipped.add(id(node.body[0].value))
         elif isinstance(node, ast.JoinedStr):
-            skipped.update(id(part) for part in node.values)
+            skipped.update(map(id, node.values))
     found = []
     for node in ast.walk(tree):
         text = ""
@@ -190,7 +190,10 @@ def format_table(ratios: dict[str, dict[str, float]]) -> str:
     Args:
         ratios: Dict from a kind of text (column) to a dict from a word group (row) to a ratio.
     """
-    lines = [f"{'ratio to the field':34}" + "".join(f"{kind:>13}" for kind in ratios)]
+    header = f"{'ratio to the field':34}"
+    for kind in ratios:
+        header += f"{kind:>13}"
+    lines = [header]
     for group in FIELD_RATES:
         cells = ""
         for kind in ratios:
@@ -304,12 +307,15 @@ def main(root: Path = ROOT) -> int:
     ratios = {kind: compute_ratios(text) for kind, text in read_texts(root).items()}
     print(format_table(ratios))
     problems = [*check_rates(ratios), *check_first_lines(root), *check_interface(root)]
-    counts = Counter(problem.check for problem in problems)
-    checks = [*ratios, "first lines", "names", "arguments"]
-    print("problems: " + ", ".join(f"{check} {counts[check]}" for check in checks))
-    failures = [problem for problem in problems if problem.check in ENFORCED]
-    for problem in failures:
-        print(problem.message)
+    counts = dict.fromkeys([*ratios, "first lines", "names", "arguments"], 0)
+    failures = []
+    for problem in problems:
+        counts[problem.check] += 1
+        if problem.check in ENFORCED:
+            failures.append(problem.message)
+    print("problems: " + ", ".join(f"{check} {count}" for check, count in counts.items()))
+    for message in failures:
+        print(message)
     return int(bool(failures))
 
 

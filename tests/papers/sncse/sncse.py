@@ -29,15 +29,18 @@ class NegationParameters(AugmentationParameters):
 def negation(lines: Sequence[str], *, seed: int) -> list[str]:
     """Return the negation of each line as a list."""
     verbs = re.compile(r"\b(is|are|was|were|can|will|has|have|does|do|did)\b", re.IGNORECASE)
-    return [
-        verbs.sub(r"\1 not", line, count=1) if verbs.search(line) else f"Not so: {line}" for line in lines
-    ]
+    negations = []
+    for line in lines:
+        negated, replaced = verbs.subn(r"\1 not", line, count=1)
+        negations.append(negated if replaced else f"Not so: {line}")
+    return negations
 
 
 class SoftNegativesParameters(TermParameters):
-    """Soft negatives: alpha <= cos(a, positive) - cos(a, negative) <= beta.
+    """Soft negatives: the positive is nearer by a margin from alpha to beta.
 
-    SNCSE, equations 2 and 3, where a is the anchor. Defaults: alpha 0.1, beta 0.3.
+    The margin is the difference of the cosines to the anchor (SNCSE, equations 2 and 3). By default, alpha is
+    0.1 and beta 0.3.
     """
 
     term: Literal["soft-negatives"]

@@ -143,7 +143,10 @@ def test_the_picture_of_a_smaller_scale_is_of_effects_or_orders_never_of_absolut
 
 
 def test_texts_of_a_paper_run_no_script(tmp_path):
-    """Raw HTML was once in the Markdown, and `<!--<script>` in a title ended the script of the search."""
+    """Texts of a paper should be escaped in Markdown and in the HTML page.
+
+    The Markdown once contained raw HTML, and a comment in a title ended the script of the search.
+    """
     text = "<!--<script><img src=x onerror=alert(1)>"
     item = example.item("dropout")
     rows = [item.rows[0].replace(note=text), *item.rows[1:]]
