@@ -33,6 +33,7 @@ for file in README_FILES:
     study = f"reports/studies/{file.parent.name}"
     PAGES[f"{study}/README.md"] = f"studies/{file.parent.name}.md"
     PAGES[f"{study}/report.md"] = f"{study}/report.html"
+# Dict from the path in the site to the path in the repository.
 SOURCES = dict(zip(PAGES.values(), PAGES.keys(), strict=True))
 ASSETS = ("figures/studies/**/*.png", "benchmarks/results/**/*.png", "reports/studies/**/*")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]+)?\)")

@@ -119,6 +119,7 @@ def _texts(root: Path, room: str) -> list[str]:
 
 
 def _read_files(files: Iterable[Path]) -> list[str]:
+    """Return the texts of files as a list of strings."""
     return [file.read_text(encoding="utf-8") for file in files]
 
 
