@@ -5,6 +5,7 @@ A case is a dict of arguments: the inputs and the expected results.
 
 from collections.abc import Callable
 from inspect import getfile
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -19,5 +20,6 @@ def cases(test: Callable[..., None]) -> Callable[..., None]:
     """
     document = yaml.safe_load(Path(getfile(test)).with_suffix(".yaml").read_text(encoding="utf-8"))
     found = document[test.__name__.removeprefix("test_")]
-    names = list(dict.fromkeys(name for case in found for name in case))
-    return pytest.mark.parametrize(names, [[case.get(name) for name in names] for case in found])(test)
+    names = list(dict.fromkeys(chain.from_iterable(found)))
+    rows = [list(map(case.get, names)) for case in found]
+    return pytest.mark.parametrize(names, rows)(test)

@@ -199,7 +199,9 @@ def _write_tables(folder: Path, lines: list[str]) -> None:
     """Write the corpus and the evaluation sets of the paper."""
     paper = folder / "workflow/papers/mine"
     write_rows(paper / "own.csv", [{"sentence": line} for line in lines[:120]])
-    topics = [{"text": line, "topic": "short" if len(line) < 50 else "long"} for line in lines[:60]]
+    topics = []
+    for line in lines[:60]:
+        topics.append({"text": line, "topic": "short" if len(line) < 50 else "long"})
     write_rows(paper / "topics.csv", topics)
     pairs = pairwise(lines[:41])
     rated = [{"one": one, "two": two, "score": len(one) % 6} for one, two in pairs]

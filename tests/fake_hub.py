@@ -40,7 +40,9 @@ class FakeHub:
             commit: Hash of the commit, 40 hex digits.
             files: Dict from path to content, a string or bytes.
         """
-        contents = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
+        contents = {}
+        for path, text in files.items():
+            contents[path] = text.encode() if isinstance(text, str) else text
         self.repositories[kind, name] = (commit, contents)
 
     @contextmanager

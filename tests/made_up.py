@@ -80,19 +80,23 @@ def write_folder(folder, rows):
         value = None if row["value"] == "" else row["value"]
         own = {name: row.get(name, "") for name in ("encoder", "run", "group")}
         cell["values"].append({"seed": seed, "value": value, **own})
-    papers = {paper: [name for key, name in items if key == paper] for paper, _ in items}
+    papers = {}
+    for paper, name in items:
+        papers.setdefault(paper, []).append(name)
     config = Config.of({"scale": "micro", "papers": papers, "seeds": [0]}, "config.json")
     write_json(Path(folder) / "config.json", config.plain())
     for (paper, name), cells in items.items():
-        lines, columns, *_ = (
-            [{"id": one, "label": one} for one in dict.fromkeys(each)] for each in zip(*cells, strict=True)
-        )
+        lines, columns, *_ = map(_heads, zip(*cells, strict=True))
         result = ItemResult(
             item=f"{paper}/{name}", paper=paper, scale="micro", comparable=False, kind="table", title=name,
             place=name, rows=lines, columns=columns, cells=[_cell_result(cell) for cell in cells.values()],
             config=digest(config.settings_of_item(f"{paper}/{name}")),
         )  # fmt: skip
         write_json(Path(folder) / "items" / paper / f"{name}.json", result.plain())
+
+
+def _heads(names):
+    return [{"id": name, "label": name} for name in dict.fromkeys(names)]
 
 
 def _cell_result(cell):

@@ -77,8 +77,8 @@ def job(folder: Path, count: int = 96, **changes) -> TrainJob:
         changes: Changed settings of the run, such as `objective`.
     """
     tokenizer = tokenizer_file(folder)
-    stores = [folder / "plain", folder / "other"]
-    for store, seed in zip(stores, (3, 4), strict=True):
+    stores = {"text": folder / "plain", "other": folder / "other"}
+    for store, seed in zip(stores.values(), (3, 4), strict=True):
         write_store(store, sentences(count, seed), tokenizer, 16, {"seed": seed})
     values = {
         "init": {"fresh": {"architecture": {"family": "bert", **SIZES}, "tokenizer": {"name": "test"}}},
@@ -90,7 +90,7 @@ def job(folder: Path, count: int = 96, **changes) -> TrainJob:
         "seed": 7,
     }
     spec = Run.of({**values, **changes}, "run")
-    chosen = [stores[0] if view.column == "text" else stores[1] for view in spec.views]
+    chosen = [stores.get(view.column, stores["other"]) for view in spec.views]
     return TrainJob(spec, spec.run_id, None, tokenizer, chosen)
 
 

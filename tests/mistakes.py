@@ -146,8 +146,10 @@ def study(tmp_path_factory) -> Path:
 @contextlib.contextmanager
 def planted(study: Path, mistake: Mistake) -> Iterator[None]:
     """Write the files of a mistake to the copy; restore the copy afterwards."""
-    paths = {name: study / name for name in mistake.files}
-    before = {name: path.read_bytes() if path.exists() else None for name, path in paths.items()}
+    before = {}
+    for name in mistake.files:
+        path = study / name
+        before[name] = path.read_bytes() if path.exists() else None
     try:
         for name, content in mistake.files.items():
             path = study / name

@@ -35,8 +35,12 @@ def stepped(folder, **changes):
     model.backbone.save(folder / "before", model.head)
     loss, _ = trainer._update(0, source, columns, labels)
     model.backbone.save(folder / "after", model.head)
-    rows = [[ids.tolist() for ids in column.tokens.split(column.lengths.tolist())] for column in columns]
-    return float(loss), rows
+    return float(loss), [rows_of(column) for column in columns]
+
+
+def rows_of(batch):
+    """Return the token ids of a batch as a list of lists."""
+    return [ids.tolist() for ids in batch.tokens.split(batch.lengths.tolist())]
 
 
 def bert(folder, name):

@@ -105,11 +105,15 @@ class Pretended(Tensor):
         strange = [one for one in given if not isinstance(one, Pretended) and one.dim()]
         # Only these operations can copy between devices.
         if strange and name not in ("aten::copy_", "aten::_to_copy"):
-            shapes = [f"{'cuda' if isinstance(one, Pretended) else 'cpu'} {[*one.shape]}" for one in given]
-            raise MixedDevices(f"{name} of {', '.join(shapes)}")
+            raise MixedDevices(f"{name} of {', '.join(map(_device_and_shape, given))}")
         result = func(*tree_map(_inner, args), **tree_map(_inner, kwargs))
         _count(func, name, args, result, given)
         return tree_map(_outer(given), result)
+
+
+def _device_and_shape(tensor: Tensor) -> str:
+    device = "cuda" if isinstance(tensor, Pretended) else "cpu"
+    return f"{device} {[*tensor.shape]}"
 
 
 def _inner(value: Any) -> Any:
@@ -265,8 +269,10 @@ def pretended_gpu(count: int = 1) -> Iterator[Work]:
 
     def on_gpu(grouped: Callable[..., Any]) -> Callable[..., Any]:
         def grouped_on_gpu(*arguments: Any, **options: Any) -> Any:
-            groups = grouped(*arguments, **options)
-            return {(CUDA if key[0] == CPU else key[0], *key[1:]): each for key, each in groups.items()}
+            groups = {}
+            for (device, *rest), tensors in grouped(*arguments, **options).items():
+                groups[CUDA if device == CPU else device, *rest] = tensors
+            return groups
 
         return grouped_on_gpu
 

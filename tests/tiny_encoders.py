@@ -3,6 +3,7 @@
 import micro
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from replicse.data.sts import load_sts
 from replicse.data.tokenizer import train_tokenizer
@@ -122,19 +123,19 @@ def states_by_hand(model, rows, positions=None):
     Returns:
         A tensor of shape (rows, longest row, hidden).
     """
-    longest, pad = max(map(len, rows)), model.config.pad_token_id or 0
+    pad = model.config.pad_token_id or 0
     first = pad + 1 if model.config.model_type == "roberta" else 0
     positions = positions or [range(len(row)) for row in rows]
-    ids, mask, places = (
-        torch.tensor([[*each, *[fill] * (longest - len(each))] for each in values])
-        for values, fill in (
-            (rows, pad),
-            ([[1] * len(row) for row in rows], 0),
-            ([[first + place for place in each] for each in positions], first),
-        )
-    )
+    ids, places = _padded(rows, pad), first + _padded(positions, 0)
+    mask = _padded([[1] * len(row) for row in rows], 0)
     with torch.no_grad():
         return model(input_ids=ids, attention_mask=mask, position_ids=places).last_hidden_state
+
+
+def _padded(rows, fill):
+    """Return rows of numbers as a tensor of shape (rows, longest row)."""
+    tensors = [torch.tensor([*row]) for row in rows]
+    return pad_sequence(tensors, batch_first=True, padding_value=fill)
 
 
 def huggingface(family, activation="gelu", vocabulary=97):

@@ -88,7 +88,10 @@ def test_a_term_that_rounds_is_outside_and_named(checks, monkeypatch):
     loss = InfoNCE._compute_loss
 
     def rounded(self, compared):
-        return loss(self, [one.half().float() if one.dtype == torch.float32 else one for one in compared])
+        vectors = []
+        for one in compared:
+            vectors.append(one.half().float() if one.dtype == torch.float32 else one)
+        return loss(self, vectors)
 
     monkeypatch.setattr(InfoNCE, "_compute_loss", rounded)
     row = checks.terms("fp32")

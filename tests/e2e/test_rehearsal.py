@@ -94,8 +94,10 @@ def parquet(rows, folder):
     label = datasets.ClassLabel(names=LABELS)
     kinds = {"premise": datasets.Value("string"), "hypothesis": datasets.Value("string"), "label": label}
     keys = dict(zip(kinds, ("sentence1", "sentence2", "gold_label"), strict=True))
-    columns = {name: [row[key] for row in rows] for name, key in keys.items()}
-    columns["label"] = [LABELS.index(name) for name in columns["label"]]
+    columns = {}
+    for name, key in keys.items():
+        columns[name] = [row[key] for row in rows]
+    columns["label"] = list(map(LABELS.index, columns["label"]))
     made = datasets.Dataset.from_dict(columns, features=datasets.Features(kinds))
     made.to_parquet(folder / "rows.parquet")
     return (folder / "rows.parquet").read_bytes()
@@ -148,8 +150,10 @@ def study(world, hub, tmp_path_factory):
     (scales / "rehearsal.yaml").write_text(yaml.safe_dump(scale), encoding="utf-8")
     # The generated datasets are smaller than the real datasets.
     datasets = yaml.safe_load((folder / "workflow" / "datasets.yaml").read_text())
-    rows = {name: entry["rows"] for name, entry in recorded_sets(world, {}).items()}
-    sizes = {name: parts if len(parts) > 1 else sum(parts.values()) for name, parts in rows.items()}
+    sizes = {}
+    for name, entry in recorded_sets(world, {}).items():
+        parts = entry["rows"]
+        sizes[name] = parts if len(parts) > 1 else sum(parts.values())
     (folder / "workflow" / "datasets.yaml").write_text(yaml.safe_dump(datasets | {"sizes": sizes}))
     # A single variant is enough, and this variant needs no further training.
     protocols = folder / "workflow" / "papers" / "repro" / "protocols.yaml"

@@ -92,17 +92,20 @@ def result(name, title, columns, rows, cells, *, scale="paper", **more):
         "kind": kind,
         "title": title,
         "place": f"{kind.capitalize()} {short.removeprefix(kind)}, p. 4",
-        "columns": [
-            column
-            if isinstance(column, dict)
-            else {"id": column[0], "label": column[1], "metric": "spearman"}
-            for column in columns
-        ],
-        "rows": [row if isinstance(row, dict) else {"id": row[0], "label": row[1]} for row in rows],
+        "columns": [_head(column, metric="spearman") for column in columns],
+        "rows": [_head(row) for row in rows],
         "cells": cells,
         **more,
     }
     return judged_item(ItemResult.of(document, name))
+
+
+def _head(given, **fields):
+    """Return a row or column as a dict; fields are added to a pair."""
+    if isinstance(given, dict):
+        return given
+    name, label = given
+    return {"id": name, "label": label, **fields}
 
 
 _read = cache(read_yaml)
@@ -116,7 +119,9 @@ def item(name, scale="paper"):
         scale: Scale of the study. Default: "paper".
     """
     document = _read(FOLDER / f"{name}.yaml")
-    cells = [judged(**cell, scale=scale) if "printed" in cell else cell for cell in document["cells"]]
+    cells = []
+    for cell in document["cells"]:
+        cells.append(judged(**cell, scale=scale) if "printed" in cell else cell)
     return result(**{**document, "cells": cells}, scale=scale)
 
 
@@ -147,14 +152,15 @@ def few_seeds(name, scale="compact", count=2):
         count: Number of seeds. Default: 2.
     """
     whole = item(name, scale)
-    cells = [
-        cell.plain()
-        if not cell.encoders
-        else judged(cell.row, cell.column, cell.reported and cell.reported.value,
-                    [each.value for each in cell.values[:count]], metric=cell.metric, protocol=cell.protocol,
-                    scale=scale)
-        for cell in whole.cells
-    ]  # fmt: skip
+    cells = []
+    for cell in whole.cells:
+        if cell.encoders:
+            values = [each.value for each in cell.values[:count]]
+            fields = {"metric": cell.metric, "protocol": cell.protocol, "scale": scale}
+            reported = cell.reported and cell.reported.value
+            cells.append(judged(cell.row, cell.column, reported, values, **fields))
+        else:
+            cells.append(cell.plain())
     return judged_item(ItemResult.of({**plain(whole), "cells": cells}, whole.item))
 
 
@@ -163,7 +169,9 @@ def explained(row):
     numbers = [
         "gap", "noise", "described", "ours", "effect", "low", "high", "share", "share_low", "share_high",
     ]  # fmt: skip
-    read = {name: float(row[name]) if row.get(name) else None for name in numbers}
+    read = {}
+    for name in numbers:
+        read[name] = float(row[name]) if row.get(name) else None
     by_seed = tuple(map(float, filter(None, row["by_seed"].split("; "))))
     return Explained(**{**row, **read, "by_seed": by_seed, "n_seeds": int(row["n_seeds"])})
 

@@ -14,7 +14,8 @@ CASES = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encodin
 def reading(told):
     """Create the reading of a cell from a list of values or a dict of fields."""
     fields = told if isinstance(told, dict) else {"values": told}
-    return Reading(**{name: tuple(each) if isinstance(each, list) else each for name, each in fields.items()})
+    tuples = {name: tuple(each) for name, each in fields.items() if isinstance(each, list)}
+    return Reading(**fields | tuples)
 
 
 def test_what_numbers_say_of_a_claim(golden):

@@ -123,8 +123,8 @@ def unresolved(text, methods):
         methods: Text of the methods page.
     """
     cited = {
-        kind: {number for match in pattern.findall(text) for number in re.findall(NUMBER, match)}
-        for kind, pattern in (("methods", SECTIONS), ("pitfall", PITFALLS))
+        "methods": set(re.findall(NUMBER, " ".join(SECTIONS.findall(text)))),
+        "pitfall": set(re.findall(NUMBER, " ".join(PITFALLS.findall(text)))),
     }
     there = {
         "methods": set(re.findall(rf"^(?:#+ |- \*\*)({NUMBER})\b", methods, re.MULTILINE)),

@@ -82,8 +82,7 @@ def made(folder, recipe, labels=None, **changes):
 def batches(trainer, count):
     """Yield step, packed columns, labels and token ids of the first steps."""
     for step, (columns, labels) in enumerate(trainer.sources[0].data.batches(0, count)):
-        rows = [[ids.tolist() for ids in each.tokens.split(each.lengths.tolist())] for each in columns]
-        yield step, columns, labels, rows
+        yield step, columns, labels, [one_step.rows_of(column) for column in columns]
 
 
 def means(bert, rows):
@@ -144,7 +143,9 @@ def test_schedules_layers_and_a_second_pass_are_as_written(tmp_path, name):
     labels = np.random.default_rng(0).integers(0, 6, 96).tolist()
     trainer, bert = made(tmp_path, {**recipe["angle"], "optimisation": options}, labels)
     weights = dict(bert.named_parameters())
-    below = {key: 2 if "embeddings" in key else 1 - int(key.split(".")[2]) for key in weights}
+    below = {}
+    for key in weights:
+        below[key] = 2 if "embeddings" in key else 1 - int(key.split(".")[2])
     adam = Adam((0.9, 0.999 if sharp else 0.98))
     for step, columns, rated, rows in batches(trainer, 6):
         loss, _ = trainer._update(step, trainer.sources[0], columns, rated)
@@ -198,7 +199,9 @@ def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp
                 hidden = torch.nn.functional.gelu(parts["dense"](torch.cat([vector, states[place - begin]])))
                 logits = model.cls(hidden[None])[0]
                 predicted.append(logits.exp().sum().log() - logits[columns[0].tokens[place]])
-        headed = [[one + parts["head"](one).tanh() for one in each] for each in (first, second)]
+        headed = []
+        for vectors in (first, second):
+            headed.append([vector + parts["head"](vector).tanh() for vector in vectors])
         contrast, rebuilt = info_nce(*headed), sum(predicted) / len(predicted)
         (contrast + 0.5 * rebuilt).backward()
         loss, _ = trainer._update(step, trainer.sources[0], columns, None)
@@ -301,7 +304,10 @@ def test_prefixes_of_another_architecture_are_trained_alone(tmp_path):
     before = {name: weight.clone() for name, weight in backbone.state_dict().items()}
     for step, columns, _, rows in batches(trainer, 3):
         prefix.grad = None
-        loss = info_nce(*([prefixed(bert, prefix, row) for row in each] for each in rows))
+        views = []
+        for view in rows:
+            views.append([prefixed(bert, prefix, row) for row in view])
+        loss = info_nce(*views)
         loss.backward()
         found, _ = trainer._update(step, trainer.sources[0], columns, None)
         assert float(found) == pytest.approx(loss.item(), rel=1e-9)

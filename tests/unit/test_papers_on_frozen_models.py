@@ -267,7 +267,10 @@ def test_the_first_and_the_last_frozen_layer_are_named(tmp_path, layers, frozen)
             micro.trainer_of(job, tmp_path)
         return
     layers = micro.trainer_of(job, tmp_path).model.backbone.layers
-    still = [n for n, layer in enumerate(layers) if not any(p.requires_grad for p in layer.parameters())]
+    still = []
+    for number, layer in enumerate(layers):
+        if not any(parameter.requires_grad for parameter in layer.parameters()):
+            still.append(number)
     assert still == frozen
 
 

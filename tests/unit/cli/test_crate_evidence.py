@@ -130,10 +130,8 @@ def test_weights_go_where_the_user_names_and_removed_ones_keep_their_checksum(st
     checkpoints = ("best", "last") if study.runs[run].selection.every else ("last", "best")
     text = (folder / checkpoints[0] / "model.safetensors").read_bytes()
     checksum = hashlib.sha256(text).hexdigest()
-    lines = [
-        f"{checksum if name == checkpoints[0] else '0' * 64}  {name}/model.safetensors"
-        for name in ("best", "last")
-    ]
+    checksums = {"best": "0" * 64, "last": "0" * 64, checkpoints[0]: checksum}
+    lines = [f"{digits}  {name}/model.safetensors" for name, digits in checksums.items()]
     (folder / "discarded.sha256").write_text("\n".join(lines))
     for name in ("best", "last"):
         (folder / name / "model.safetensors").unlink()

@@ -62,11 +62,15 @@ def test_a_study_may_ask_for_some_rows_of_an_item():
     assert len(plan.evaluation_files(item)) == 4
 
 
+def count_runs(plan, fresh):
+    return sum(bool(run.init.fresh) == fresh for run in plan.runs.values())
+
+
 def test_every_seed_is_a_whole_chain_from_its_own_backbone():
     one, three = plan_of(seeds=[0]), plan_of(seeds=[0, 1, 2])
     for fresh in (True, False):
-        count = [sum(bool(run.init.fresh) == fresh for run in plan.runs.values()) for plan in (one, three)]
-        assert count[1] == 3 * count[0] and (count[0] == 1 or not fresh)
+        count = count_runs(one, fresh)
+        assert count_runs(three, fresh) == 3 * count and (count == 1 or not fresh)
     starts = {run.seed: run.init.run for run in three.runs.values() if run.init.run}
     assert {three.runs[start].seed for start in starts.values()} == {0, 1, 2}
     for run in three.runs.values():

@@ -40,11 +40,10 @@ def test_every_file_has_one_maker_and_no_job_waits_for_itself(graph):
     outputs = [file for job in graph.values() for file in job.outputs]
     maker = {file: job for job in graph.values() for file in job.outputs}
     assert len(outputs) == len(maker), "two jobs make one file"
-    order = [
-        *TopologicalSorter(
-            {job: [maker[need] for need in job.inputs] for job in maker.values()}
-        ).static_order()
-    ]
+    needed = {}
+    for job in maker.values():
+        needed[job] = [maker[file] for file in job.inputs]
+    order = [*TopologicalSorter(needed).static_order()]
     assert order[0] == graph["data", ""] and set(order) == set(graph.values())
     assert len({job.log for job in graph.values()}) == len(graph)
 

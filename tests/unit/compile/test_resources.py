@@ -61,6 +61,10 @@ def ask(memory, time, attempt=1, **wildcards):
     return {"runtime": time(named, attempt), "mem_mb": memory(named, attempt), "gpu": 1}
 
 
+def as_job(resources):
+    return SimpleNamespace(resources=resources, pipe_group=None)
+
+
 def ask_for_groups(study, profile, attempt=1):
     """Return the resources that Snakemake requests from Slurm.
 
@@ -95,7 +99,7 @@ def ask_for_groups(study, profile, attempt=1):
             levels[encoder.source.run][1].append(checkpoints)
     groups = []
     for of_run in levels.values():
-        level = [[SimpleNamespace(resources=job, pipe_group=None) for job in each] for each in of_run if each]
+        level = [list(map(as_job, each)) for each in of_run if each]
         groups.append(GroupResources.basic_layered(level, constraints, run_local=False))
     return groups, alone
 

@@ -80,8 +80,7 @@ def test_tokens_are_written_block_by_block_with_the_bytes_of_np_save(tmp_path):
 
     The tokens of 5.4 million rows in memory at once needed more than the 4 GB of a job.
     """
-    drawn = np.random.default_rng(0)
-    sizes = [[int(size) for size in drawn.integers(1, 9, 4)] for _ in range(6)]
+    sizes = np.random.default_rng(0).integers(1, 9, size=(6, 4)).tolist()
     alive: list[weakref.ref] = []
 
     def blocks():
@@ -96,4 +95,4 @@ def test_tokens_are_written_block_by_block_with_the_bytes_of_np_save(tmp_path):
     every = [np.arange(sum(lengths), dtype=np.int32) for lengths in sizes]
     np.save(tmp_path / "whole.npy", np.concatenate(every))
     assert (tmp_path / "tokens.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
-    assert offsets.tolist() == [0, *np.cumsum([length for lengths in sizes for length in lengths])]
+    assert offsets.tolist() == [0, *np.cumsum(sizes)]

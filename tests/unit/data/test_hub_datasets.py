@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -42,9 +43,11 @@ def hub(cache, tmp_path, monkeypatch):
         if name.endswith(".gz"):
             file.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
             return
-        columns = {key: [row[key] for row in rows] for key in rows[0]}
-        kinds = datasets.Features({key: features.get(key, datasets.Value("string")) for key in columns})
-        datasets.Dataset.from_dict(columns, features=kinds).to_parquet(file)
+        columns, kinds = {}, {}
+        for key in rows[0]:
+            columns[key] = [row[key] for row in rows]
+            kinds[key] = features.get(key, datasets.Value("string"))
+        datasets.Dataset.from_dict(columns, features=datasets.Features(kinds)).to_parquet(file)
 
     return put
 
@@ -54,10 +57,8 @@ def numbered(rows, names=LABELS):
 
     A label is a number, or -1 if annotators did not agree.
     """
-    return [
-        {"premise": a, "hypothesis": b, "label": names.index(label) if label in names else -1}
-        for a, b, label in rows
-    ]
+    numbers = dict(zip(names, range(len(names)), strict=True))
+    return [{"premise": a, "hypothesis": b, "label": numbers.get(label, -1)} for a, b, label in rows]
 
 
 def put_nli(hub, rows, path="some/nli", name="data/train-0.parquet", **options):
@@ -147,8 +148,8 @@ def put_both_nli(hub, tmp_path, real_data, corpus):
     for part, file, name in zip(corpus["parts"], map(Path, files), names, strict=True):
         lines = (real_data / file).read_text(encoding="utf-8").splitlines()[:1200]
         (tmp_path / file.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-        keys = ("sentence1", "sentence2", "gold_label")
-        rows = numbered([[json.loads(line)[key] for key in keys] for line in lines])
+        pairs = map(itemgetter("sentence1", "sentence2", "gold_label"), map(json.loads, lines))
+        rows = numbered(pairs)
         revision, labels = part.get("revision", "main"), datasets.ClassLabel(names=LABELS)
         commit = revision if len(revision) == 40 else COMMIT
         hub(part["path"], name, rows, revision, commit, card if "plain" in name else None, label=labels)

@@ -66,7 +66,9 @@ def test_what_a_csv_writer_writes_with_tabs_is_read_as_it_was(tmp_path_factory, 
     file = tmp_path_factory.mktemp("table") / "a.tsv"
     with file.open("w", newline="") as stream:
         csv.writer(stream, delimiter="\t").writerows([("a", "b"), *rows])
-    words = [[" ".join(cell.split()) for cell in row] for row in rows]
+    words = []
+    for row in rows:
+        words.append([" ".join(cell.split()) for cell in row])
     if all(map(all, words)):
         assert read(file) == words
     else:

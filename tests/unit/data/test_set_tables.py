@@ -111,7 +111,7 @@ def test_a_table_is_read_whole_or_refused(tmp_path_factory, rows):
     """
     file = tmp_path_factory.mktemp("set") / "mine.jsonl"
     file.write_text("".join(f"{json.dumps(dict(zip('abc', row, strict=True)))}\n" for row in rows))
-    empty = [line for line, row in enumerate(rows, 1) if not all(cell.split() for cell in row[:2])]
+    empty = [line for line, row in enumerate(rows, 1) if not all(map(str.split, row[:2]))]
     try:
         task = load_labelled("mine", set_of(file, **LABELS))
     except BadInput as error:

@@ -58,7 +58,8 @@ def test_a_prompt_ends_with_the_token_that_is_read_and_can_be_denoised(decoder):
     found = SentenceEncoder.open(folder, pooling, device="cpu")(SENTENCES)
     np.testing.assert_allclose(found, plain, rtol=1e-4, atol=1e-5)
     own, first = [*start, *before, *after], len(start) + len(before)
-    places = [[place + len(ids) * (place >= first) for place in range(len(own))] for ids in each]
+    alone = np.arange(len(own))
+    places = [alone + len(ids) * (alone >= first) for ids in each]
     noise = last_states(model, [own] * len(rows), places)
     assert np.abs(noise - noise[0]).max() > 1e-3, "the positions matter"
     found = SentenceEncoder.open(folder, {**pooling, "denoise": True}, device="cpu")(SENTENCES)

@@ -134,11 +134,10 @@ def test_dropout_is_what_the_configuration_would_have_made_it(tmp_path, family):
     model = huggingface(family) if family in FAMILIES else other_family(family, 97)
     backbone = open_backbone(saved(model, tmp_path), "transformers")
     backbone.set_dropout(0.2, 0.35)
-    rates = {
-        key: 0.35 if "att" in key else 0.2
-        for key, value in backbone.network.config.to_dict().items()
-        if "dropout" in key and isinstance(value, float | int)
-    }
+    rates = {}
+    for key, value in backbone.network.config.to_dict().items():
+        if "dropout" in key and isinstance(value, float | int):
+            rates[key] = 0.35 if "att" in key else 0.2
     assert len(rates) >= 2
     config = transformers.AutoConfig.from_pretrained(tmp_path / "init", **rates)
     expected = type(model)(config)

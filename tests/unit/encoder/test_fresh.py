@@ -77,12 +77,12 @@ def test_embeddings_and_layers_are_told_apart(tmp_path, family):
     Exceptions are the token head, and norms after the layers.
     """
     backbone = made(tmp_path, family)
-    parts = [backbone.embedding_parameters(), *(backbone.layer_parameters(number) for number in (0, 1))]
-    ids = [{id(parameter) for parameter in part} for part in parts]
+    parts = [backbone.embedding_parameters(), backbone.layer_parameters(0), backbone.layer_parameters(1)]
+    ids = [set(map(id, part)) for part in parts]
     assert all(ids) and len(set.union(*ids)) == sum(map(len, ids))
     assert id(backbone.input_embeddings) in ids[0]
-    assert [len(part) for part in parts][1] in (len(parts[2]), len(parts[2]) - 1)  # ModernBERT: one fewer
-    head = {id(parameter) for parameter in backbone.token_head_parameters()}
+    assert len(parts[1]) in (len(parts[2]), len(parts[2]) - 1)  # ModernBERT: one fewer
+    head = set(map(id, backbone.token_head_parameters()))
     rest = [name for name, one in backbone.named_parameters() if id(one) not in set.union(head, *ids)]
     assert all("norm" in name.lower() for name in rest), rest
 

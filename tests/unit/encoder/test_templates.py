@@ -102,7 +102,8 @@ def test_the_mask_of_a_template_is_pooled_and_denoised_at_its_positions(encoder,
     np.testing.assert_allclose(found, plain, rtol=1e-4, atol=2e-5)
 
     own = [*before, *after]
-    places = [[place + length * (place >= len(before)) for place in range(len(own))] for length in lengths]
+    alone = np.arange(len(own))
+    places = [alone + length * (alone >= len(before)) for length in lengths]
     noise = states_by_hand(model, [own] * len(rows), places)[:, own.index(mask)].numpy()
     assert np.abs(noise - noise[0]).max() > 1e-2, "the positions matter"
     found = SentenceEncoder.open(folder, {**pooling, "denoise": True}, **options)(SENTENCES)

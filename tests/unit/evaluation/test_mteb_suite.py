@@ -221,19 +221,22 @@ def task_of(kind, category, main_score):
     return type(metadata.name, (kind,), {"metadata": metadata, "min_score": 0, "max_score": 5})()
 
 
+def numbered(letter, texts):
+    return Dataset.from_dict({"id": [f"{letter}{i}" for i in range(len(texts))], "text": texts})
+
+
 def searched(world, category):
     """Create the library's retrieval or reranking task on the captions."""
     queries, documents, relevant = captions(world)
-    ranked = {
-        f"q{number}": [f"d{(wanted[0] + step) % len(documents)}" for step in range(CANDIDATES)]
-        for number, wanted in enumerate(relevant)
-    }
-    lines = {"queries": ("q", queries), "corpus": ("d", documents)}
+    ranked, judged = {}, {}
+    for number, wanted in enumerate(relevant):
+        ranked[f"q{number}"] = [f"d{(wanted[0] + step) % len(documents)}" for step in range(CANDIDATES)]
+        judged[f"q{number}"] = {f"d{place}": 1 for place in wanted}
     task = task_of(AbsTaskRetrieval, category, "ndcg_at_10" if category == "Retrieval" else "map_at_1000")
     task.dataset = {"default": {"test": {
-        **{name: Dataset.from_dict({"id": [f"{letter}{i}" for i in range(len(texts))], "text": texts})
-           for name, (letter, texts) in lines.items()},
-        "relevant_docs": {f"q{n}": {f"d{place}": 1 for place in wanted} for n, wanted in enumerate(relevant)},
+        "queries": numbered("q", queries),
+        "corpus": numbered("d", documents),
+        "relevant_docs": judged,
         "top_ranked": ranked if category == "Reranking" else None,
     }}}  # fmt: skip
     task.data_loaded = True

@@ -1,5 +1,6 @@
 """The user's datasets: correlations, probe and undefined scores."""
 
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,8 @@ class Angles:
     """Vectors whose cosine with "one" is the number in the sentence."""
 
     def __call__(self, sentences):
-        return np.array([at(1.0 if text == ONE else float(text)) for text in sentences], dtype=np.float64)
+        texts = np.array(sentences)
+        return np.array(list(map(at, np.where(texts == ONE, "1", texts).astype(float))))
 
     def prepare(self, sentences):
         """Do nothing, because vectors are computed when they are needed."""
@@ -69,16 +71,18 @@ def test_any_set_is_correlated_as_scipy_does(tmp_path_factory, rows):
     outcome = evaluated(Angles(), mine=wanted)
     scores = outcome["suites"]["sets"]["mine"]
     assert scores["n"] == len(rows) and scores["sha256"] == sha256_of(Path(wanted.file))
-    parts = {name: [row for row in rows if row[2] == name] for name in dict.fromkeys(row[2] for row in rows)}
+    parts = {}
+    for row in rows:
+        parts.setdefault(row[2], []).append(row)
     cosines, gold = outcome["pairs"]["sets/mine/spearman"]
-    by_part = [row for part in parts.values() for row in part]
-    assert cosines == pytest.approx([row[0] for row in by_part])
-    assert gold.tolist() == [row[1] for row in by_part]
+    wanted_cosines, wanted_gold, _ = zip(*chain(*parts.values()), strict=True)
+    assert cosines == pytest.approx(wanted_cosines)
+    assert gold.tolist() == list(wanted_gold)
     for kind, reference in (("spearman", spearmanr), ("pearson", pearsonr)):
         each = [correlated(reference, part) for part in parts.values()]
         expected = {"all": correlated(reference, rows), "mean": None, "wmean": None}
         if None not in each:
-            sizes = [len(part) for part in parts.values()]
+            sizes = list(map(len, parts.values()))
             expected |= {"mean": np.mean(each), "wmean": np.average(each, weights=sizes)}
         for key, value in expected.items():
             assert scores[kind][key] == (None if value is None else pytest.approx(value, abs=1e-6))
@@ -105,11 +109,11 @@ def test_labels_are_probed_as_those_of_a_transfer_task(tmp_path, splits):
     wanted = labelled(tmp_path / "mine.csv", rows, splits)
     vectors = RandomVectors(4)
     scores = evaluated(vectors, mine=wanted)["suites"]["sets"]["mine"]
-    parts = {part: [row for row in rows if row[2] == part] for part in (splits or ["all"])}
-    task = TransferTask("mine", {
-        part: TransferSplit(tuple(text for text, *_ in each), None, np.array(["ab".index(row[1]) for row in each]))
-        for part, each in parts.items()
-    })  # fmt: skip
+    parts = {}
+    for part in splits or ["all"]:
+        texts, labels, _ = zip(*(row for row in rows if row[2] == part), strict=True)
+        parts[part] = TransferSplit(texts, None, np.array(list(map("ab".index, labels))))
+    task = TransferTask("mine", parts)
     expected = transfer.run_task(task, vectors, transfer.SETTINGS["test"])
     assert (scores["accuracy"], scores["dev_accuracy"]) == expected and scores["n"] == 66
 

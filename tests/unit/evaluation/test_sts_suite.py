@@ -1,3 +1,5 @@
+from itertools import chain, product
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -15,14 +17,16 @@ def made_up_subset(name, count, seed):
     return StsSubset(name, first, second, np.round(generator.uniform(0, 5, count), 1))
 
 
-DATA = {
-    (task, split): tuple(
+def made_up_task(task, split):
+    number, parts = STS_TASKS.index(task), 3 if task.startswith("STS1") else 1
+    return tuple(
         made_up_subset(f"{task} {split} part {part}", 20 + 15 * part, 10 * number + part)
-        for part in range(3 if task.startswith("STS1") else 1)
+        for part in range(parts)
     )
-    for number, task in enumerate(STS_TASKS)
-    for split in ("train", "dev", "test")
-}
+
+
+SPLITS = ("train", "dev", "test")
+DATA = {(task, split): made_up_task(task, split) for task, split in product(STS_TASKS, SPLITS)}
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +116,10 @@ def test_unknown_tasks_and_tasks_without_the_split_are_refused(monkeypatch, tmp_
             suites.run_suites(tmp_path, RandomVectors(8), [suite], {suite: {"tasks": [task]}})
 
 
+def sentences_of(subsets):
+    return set(chain.from_iterable(subset.sentences for subset in subsets))
+
+
 def test_post_processing_is_fitted_on_all_splits_of_each_task_by_itself(tmp_path):
     asked = []
 
@@ -121,6 +129,5 @@ def test_post_processing_is_fitted_on_all_splits_of_each_task_by_itself(tmp_path
             return self
 
     sts.evaluate(tmp_path, Focused(8), tasks=["STS13", "STS-B"])
-    every = [subset for split in ("train", "dev", "test") for subset in DATA["STS-B", split]]
-    subsets = [DATA["STS13", "test"], every]
-    assert asked == [{text for subset in each for text in subset.sentences} for each in subsets]
+    every = chain.from_iterable(DATA["STS-B", split] for split in SPLITS)
+    assert asked == [sentences_of(DATA["STS13", "test"]), sentences_of(every)]

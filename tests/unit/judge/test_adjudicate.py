@@ -67,7 +67,8 @@ MEAN_OF_5 = {"statistic": "mean", "seeds": 5, "sd": 0.4}
 )
 def test_noise_of_a_gap_is_that_of_its_two_sides(ours, reported, other, noise):
     seedless = len(ours) == 1
-    values = [{"seed": None if seedless else seed, "value": value} for seed, value in enumerate(ours)]
+    seeds = [None] if seedless else range(len(ours))
+    values = [{"seed": seed, "value": value} for seed, value in zip(seeds, ours, strict=True)]
     names = {"row": "r", "column": "c", "metric": "spearman", "protocol": "as-described"}
     cell = CellResult(**names, values=values, seedless=seedless, reported=reported)
     found = gap_noise(cell, other)

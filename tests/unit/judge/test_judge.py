@@ -74,24 +74,28 @@ def judge(folder):
     return {name: read_rows(folder / f"{name}.csv") for name in ("claims", "adjudication", "audit", "cells")}
 
 
+def text_of(value):
+    return "" if value is None else str(value)
+
+
+def as_written(row):
+    return {key: text_of(value) for key, value in row.items()}
+
+
 def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
     written = judge(tabulated / "out")
     assert main(["claims", "--workflow", str(WORKFLOW), "--json"]) == 0
     claims = json.loads(capsys.readouterr().out)["claims"]
     assert {type(row["n_seeds"]) for row in claims} == {int}
     assert {type(row["probability"]) for row in claims} == {float, type(None)}
-    texts = [{key: "" if value is None else str(value) for key, value in row.items()} for row in claims]
-    assert texts == written["claims"]
+    assert list(map(as_written, claims)) == written["claims"]
     assert main(["adjudicate", "repro/table4", "--workflow", str(WORKFLOW), "--json"]) == 0
     variants = json.loads(capsys.readouterr().out)["variants"]
-    effects = ["" if row["effect"] is None else str(row["effect"]) for row in variants]
-    assert effects == [row["effect"] for row in written["adjudication"]] and any(effects)
-    assert {type(row["reported"]) for row in variants} == {float} and {row["unit"] for row in variants} == {
-        "points"
-    }
-    assert [len(row["by_seed"]) for row in variants] == [
-        len(row["by_seed"].split("; ")) if row["by_seed"] else 0 for row in written["adjudication"]
-    ]
+    for variant, row in zip(variants, written["adjudication"], strict=True):
+        assert row["effect"] == text_of(variant["effect"])
+        assert type(variant["reported"]) is float and variant["unit"] == "points"
+        assert len(variant["by_seed"]) == len(list(filter(None, row["by_seed"].split("; "))))
+    assert any(variant["effect"] is not None for variant in variants)
     every = [one.line() for one in shipped_audit()[1]]
     assert written["audit"] == every and {row["paper"] for row in every} > set(plan.studied)
     assert tuple(written["cells"][0]) == TIDY

@@ -268,8 +268,12 @@ def test_counts_by_paper_and_item():
     assert paper.printed > table.printed
 
 
+def five_below(gap):
+    return [f"{float(value) - gap:.2f}" for value in FIVE]
+
+
 def test_a_diagnosis_has_reruns_of_others_and_effects_of_single_facts():
-    lower, lowest = [[f"{float(value) - gap:.2f}" for value in FIVE] for gap in (0.5, 0.9)]
+    lower, lowest = five_below(0.5), five_below(0.9)
     measurements = measurements_of([
         *seeds_of("a", UNSUP, "printed", FIVE), *seeds_of("a", UNSUP, "four", lower),
         *seeds_of("a", UNSUP, "four-head", lowest), ("b", UNSUP, "printed", None, "73.47"),

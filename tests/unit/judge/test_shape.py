@@ -1,5 +1,7 @@
 """The order of rows in a column against the paper's, and the sheet."""
 
+from itertools import product
+
 import pytest
 from golden import example_report as example
 
@@ -27,13 +29,13 @@ def table(value_of, columns=("dev",), **more):
         columns: Ids of the columns, or dicts. Default: ("dev",).
         more: Further fields of the item.
     """
-    heads = [name if isinstance(name, dict) else {"id": name, "label": name} for name in columns]
-    heads = [{"metric": "spearman", **head} for head in heads]
-    cells = [
-        example.judged(row, head["id"], str(printed), [value_of(row, seed) for seed in (0, 1, 2)])
-        for row, printed in PRINTED.items()
-        for head in heads
-    ]
+    heads, cells = [], []
+    for column in columns:
+        head = column if isinstance(column, dict) else {"id": column, "label": column}
+        heads.append({"metric": "spearman", **head})
+    for (row, printed), head in product(PRINTED.items(), heads):
+        scores = [value_of(row, seed) for seed in (0, 1, 2)]
+        cells.append(example.judged(row, head["id"], str(printed), scores))
     return example.result(
         "simcse/table3", "t", heads, [(row, row) for row in PRINTED], cells, baseline="p0.1", **more
     )

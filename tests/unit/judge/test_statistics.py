@@ -13,7 +13,12 @@ from replicse.spec.printed import Spread
 
 def slow_ranks(values):
     """Return the rank of each value; equal values get their mean rank."""
-    return [sum(w < v for w in values) + (sum(w == v for w in values) + 1) / 2 for v in values]
+    ranks = []
+    for value in values:
+        lower = sum(other < value for other in values)
+        equal = sum(other == value for other in values)
+        ranks.append(lower + (equal + 1) / 2)
+    return ranks
 
 
 def slow_spearman(first, second):
@@ -43,8 +48,11 @@ def slow_bootstrap(statistic, columns, samples, level, seed):
     """
     count = len(columns[0])
     drawn = np.random.default_rng(seed).integers(count, size=(samples, count))
-    results = [statistic(*[[column[row] for row in rows] for column in columns]) for rows in drawn]
-    kept = [result for result in results if not math.isnan(result)]
+    kept = []
+    for rows in drawn:
+        result = statistic(*np.array(columns)[:, rows])
+        if not math.isnan(result):
+            kept.append(result)
     return np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
 
 

@@ -27,7 +27,9 @@ OPTIONS = {"sts-dev": {"tasks": ["STS-B"]}}
 
 def letters(texts):
     """Return counts of some letters in each text, as an array."""
-    return np.array([[text.count(letter) + 0.1 * len(text) for letter in "aeiourst"] for text in texts])
+    counts = [list(map(text.count, "aeiourst")) for text in texts]
+    lengths = list(map(len, texts))
+    return np.array(counts) + 0.1 * np.array(lengths)[:, None]
 
 
 class Counting:

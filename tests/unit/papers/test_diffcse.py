@@ -235,13 +235,12 @@ def test_inserted_tokens_are_the_generators_and_the_others_stay(tmp_path):
     for original, row, label in zip(rows_of(batch), rows_of(edited.batch), labels, strict=True):
         assert label[0] == label[-1] == 0
         assert [token for token, new in zip(row, label, strict=True) if not new] == original
-        masked.append([4 if new else token for token, new in zip(row, label, strict=True)])
+        masked.append(np.where(label, 4, row))
     with torch.no_grad():
         for row, filled, label in zip(masked, rows_of(edited.batch), labels, strict=True):
-            states = term.generator.backbone(TokenBatch.from_rows([np.array(row)])).last
+            states = term.generator.backbone(TokenBatch.from_rows([row])).last
             best = term.generator.backbone.token_logits(states).argmax(-1)
-            wanted = [int(best[place]) if label[place] else row[place] for place in range(len(row))]
-            assert filled == wanted
+            assert filled == np.where(label, best, row).tolist()
     places = set()
     for seed in range(60):
         found = insert(
@@ -282,7 +281,8 @@ def test_gradients_reach_the_encoder_through_the_sentence_vectors_only(tmp_path,
     def gradients(detach):
         model.backbone.zero_grad(set_to_none=True)
         found = [model.backbone(column).last.index_select(0, column.first) for column in columns]
-        found = [vectors.detach() if detach else vectors for vectors in found]
+        if detach:
+            found = [vectors.detach() for vectors in found]
         term(step_of(model, columns, found)).backward()
         return [parameter.grad for parameter in model.backbone.parameters()]
 

@@ -1,5 +1,6 @@
 """Complete runs of DiffCSE: terms, views, resuming and saved files."""
 
+import copy
 import os
 import signal
 
@@ -71,29 +72,23 @@ def test_a_killed_run_resumes_bit_for_bit(tmp_path, root, generator, monkeypatch
     assert micro.metrics(whole)["parameters"] == micro.metrics(resumed)["parameters"]
 
 
+def moved(before, after):
+    pairs = zip(before.parameters(), after.parameters(), strict=True)
+    return [bool((one != other).any()) for one, other in pairs]
+
+
 def test_the_discriminator_learns_the_generator_does_not_and_neither_is_saved(tmp_path, root, generator):
     trainer = trainer_of(diffcse(tmp_path, generator), root, tmp_path)
     term = trainer.sources[0].objective.terms[1]
     start = trainer.model.backbone.state_dict()
     copied = term.discriminator.state_dict()
     assert copied and all(torch.equal(value, start[name]) for name, value in copied.items())
-    before = {
-        "generator": [value.clone() for value in term.generator.backbone.parameters()],
-        "discriminator": [value.clone() for value in term.discriminator.parameters()],
-        "head": [value.clone() for value in term.head.parameters()],
-    }
-    trained_ones = {id(parameter) for parameter in trainer.parameters}
-    assert {id(parameter) for parameter in term.discriminator.parameters()} <= trained_ones
+    parts = (term.generator.backbone, term.discriminator, term.head)
+    before = [copy.deepcopy(part) for part in parts]
+    assert set(map(id, term.discriminator.parameters())) <= set(map(id, trainer.parameters))
     trainer.run()
-    moved = {
-        name: [bool((one != other).any()) for one, other in zip(values, after, strict=True)]
-        for (name, values), after in zip(
-            before.items(),
-            (term.generator.backbone.parameters(), term.discriminator.parameters(), term.head.parameters()),
-            strict=True,
-        )
-    }
-    assert not any(moved["generator"]) and all(moved["discriminator"]) and all(moved["head"])
+    generator_moved, *others_moved = map(moved, before, parts)
+    assert not any(generator_moved) and all(map(all, others_moved))
     saved = micro.weights(tmp_path / "out" / "best")
     assert not any("discriminator" in name or "head" in name for name in saved)
 

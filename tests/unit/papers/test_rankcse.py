@@ -30,7 +30,10 @@ def vectors(rows, count, seed=0):
 
 
 def similarities(first, second, temperature):
-    return torch.stack([torch.stack([cosine(a, b) for b in second]) for a in first]) / temperature
+    cosines = []
+    for anchor in first:
+        cosines.append(torch.stack([cosine(anchor, other) for other in second]))
+    return torch.stack(cosines) / temperature
 
 
 def softmax(scores):

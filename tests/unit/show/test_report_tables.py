@@ -24,10 +24,11 @@ def cell(row, column, reproduced, metric="m", protocol="as-described", reported=
 
 
 def table(rows, columns=("a",), cells=(), **more):
-    heads = [
-        name if isinstance(name, ColumnHead) else ColumnHead(id=name, label=name.upper(), metric="m")
-        for name in columns
-    ]
+    heads = []
+    for column in columns:
+        if not isinstance(column, ColumnHead):
+            column = ColumnHead(id=column, label=column.upper(), metric="m")
+        heads.append(column)
     item = example.result("simcse/table1", "t", [], [], [], **more)
     whole = item.model_copy(update={"columns": tuple(heads), "rows": tuple(rows), "cells": tuple(cells)})
     return judged_item(whole)
@@ -47,10 +48,13 @@ def test_percent_signs_of_a_table_are_text_in_latex():
 
 
 def shape(grid):
-    return [
-        f"# {entry.text}" if isinstance(entry, Heading) else ("-- " if entry.rule else "") + entry.label
-        for entry in grid.body
-    ]
+    lines = []
+    for entry in grid.body:
+        if isinstance(entry, Heading):
+            lines.append(f"# {entry.text}")
+        else:
+            lines.append(f"-- {entry.label}" if entry.rule else entry.label)
+    return lines
 
 
 def test_rows_without_a_number_go_with_their_heading_and_a_row_with_one_keeps_its_name():

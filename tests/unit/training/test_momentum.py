@@ -62,21 +62,23 @@ class ByHand:
         self.decay = torch.optim.lr_scheduler.LinearLR(self.adam, 1, 0, total_iters=12)
         self.queue = []
 
+    def vectors(self, encoder, rows):
+        return [heads_vector(encoder, self.weight, self.bias, row) for row in rows]
+
     def step(self, first, second):
         """Compute the loss of a batch, and update encoders and queue."""
         with torch.no_grad():
             for own, other in zip(self.momentum.parameters(), self.encoder.parameters(), strict=True):
                 own.copy_(0.9 * own + 0.1 * other)
-        anchors, positives = (
-            [heads_vector(self.encoder, self.weight, self.bias, row) for row in view] for view in (first, second)
-        )  # fmt: skip
+        anchors = self.vectors(self.encoder, first)
+        positives = self.vectors(self.encoder, second)
         loss = 0
         for place, anchor in enumerate(anchors):
             logits = torch.stack([cosine(anchor, other) / 0.1 for other in [*positives, *self.queue]])
             loss = loss + torch.log(torch.exp(logits).sum()) - logits[place]
         loss = loss / len(anchors)
         with torch.no_grad():
-            keys = [heads_vector(self.momentum, self.weight, self.bias, row) for row in first]
+            keys = self.vectors(self.momentum, first)
         self.queue = [*self.queue, *keys][-20:]
         self.adam.zero_grad()
         loss.backward()

@@ -36,9 +36,8 @@ class Template:
     def __init__(self, parts, file):
         tokenizer = load_tokenizer(file, None)
         self.cls, self.sep, self.mask = map(tokenizer.token_to_id, ("[CLS]", "[SEP]", "[MASK]"))
-        before, after = (
-            [tokenizer.token_to_id(word) for word in part.format(mask="[MASK]").split()] for part in parts
-        )
+        words = [part.format(mask="[MASK]").split() for part in parts]
+        before, after = (list(map(tokenizer.token_to_id, each)) for each in words)
         assert None not in (*before, *after)
         self.before, self.after = [self.cls, *before], [*after, self.sep]
 
@@ -76,10 +75,11 @@ def loss_by_hand(bert, weight, bias, sentences, templates, free):
 
     Each sentence is encoded separately.
     """
-    first, second = (
-        [torch.tanh(weight @ template.denoised(bert, each, free) + bias) for each in sentences]
-        for template in templates
-    )
+
+    def vectors(template):
+        return [torch.tanh(weight @ template.denoised(bert, each, free) + bias) for each in sentences]
+
+    first, second = map(vectors, templates)
     loss = 0
     for place, anchor in enumerate(first):
         logits = torch.stack([cosine(anchor, other) for other in second]) / 0.05

@@ -45,8 +45,11 @@ def doubled(
     for place, token in enumerate(ids):
         inside = tokenizer.id_to_token(token).startswith("##") and words
         words[-1].append(place) if inside else words.append([place])
-    times = (1 if special[word[0]] or random.random() >= rate else 2 for word in words)
-    return [ids[place] for word, count in zip(words, times, strict=True) for place in word * count]
+    places: list[int] = []
+    for word in words:
+        times = 1 if special[word[0]] or random.random() >= rate else 2
+        places += word * times
+    return [ids[place] for place in places]
 
 
 class BootstrapParameters(TermParameters):
