@@ -22,7 +22,7 @@ def write_job(
         The command's words, for `replicse.cli.main`.
     """
     specification = {"stage": stage, "id": "", "digests": {}, "payload": payload, "inputs": []}
-    specification["outputs"] = [str(output) for output in outputs]
+    specification["outputs"] = list(map(str, outputs))
     file = folder / "jobs" / f"{stage}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(specification), encoding="utf-8")

@@ -89,7 +89,7 @@ def write_folder(folder, rows):
         lines, columns, *_ = map(_heads, zip(*cells, strict=True))
         result = ItemResult(
             item=f"{paper}/{name}", paper=paper, scale="micro", comparable=False, kind="table", title=name,
-            place=name, rows=lines, columns=columns, cells=[_cell_result(cell) for cell in cells.values()],
+            place=name, rows=lines, columns=columns, cells=list(map(_cell_result, cells.values())),
             config=digest(config.settings_of_item(f"{paper}/{name}")),
         )  # fmt: skip
         write_json(Path(folder) / "items" / paper / f"{name}.json", result.plain())

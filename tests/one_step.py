@@ -35,7 +35,7 @@ def stepped(folder, **changes):
     model.backbone.save(folder / "before", model.head)
     loss, _ = trainer._update(0, source, columns, labels)
     model.backbone.save(folder / "after", model.head)
-    return float(loss), [rows_of(column) for column in columns]
+    return float(loss), list(map(rows_of, columns))
 
 
 def rows_of(batch):

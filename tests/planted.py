@@ -31,8 +31,8 @@ def places() -> Iterator[str]:
             for item in plan.items:
                 yield from (paths.item(item), paths.table(item), paths.page(item))
                 yield from (paths.figure(item, kind) for kind in ("svg", "csv"))
-            yield from (paths.judged(what) for what in ("claims", "adjudication", "audit"))
-            yield from (paths.report(kind) for kind in ("html", "md", "tex"))
+            yield from map(paths.judged, ("claims", "adjudication", "audit"))
+            yield from map(paths.report, ("html", "md", "tex"))
             yield from (
                 paths.config,
                 paths.record,

@@ -48,7 +48,7 @@ def runs_here(words):
 
     `run` can be tested, because the tests replace Snakemake.
     """
-    return words[0] not in NOT_HERE and not any(PLACEHOLDER.fullmatch(word) for word in words)
+    return words[0] not in NOT_HERE and not any(map(PLACEHOLDER.fullmatch, words))
 
 
 def lacking(words):

@@ -14,7 +14,7 @@ from replicse.registry.plugins import use_plugins
 
 PAGE = (ROOT / "docs" / "method-in-twenty-lines.md").read_text(encoding="utf-8")
 CODE = re.compile(r"(?:^ {4}.*\n(?:\n+(?= ))?)+", re.MULTILINE)
-FIRST, *SECTIONS = (CODE.findall(part) for part in PAGE.split("\n## "))
+FIRST, *SECTIONS = map(CODE.findall, PAGE.split("\n## "))
 NAMES = [re.search(r"class (\w+)", code)[1] for code, _ in SECTIONS]
 
 

@@ -78,7 +78,7 @@ def hub(world, tmp_path_factory):
     }
     fake.put("dataset", SIMCSE_DATA, SIMCSE_REVISION + "1" * 33, files)
     lines = (world / "nli" / "nli.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
+    rows = list(map(json.loads, lines))
     cut = {"train": rows[:2000], "validation": rows[2000:2400], "test": rows[2400:2800]}
     snli = {f"plain_text/{split}-0.parquet": parquet(part, folder) for split, part in cut.items()}
     fake.put("dataset", SNLI, "2" * 40, {**snli, "README.md": CARD})

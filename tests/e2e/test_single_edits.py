@@ -145,7 +145,7 @@ def without_varying(document):
     """Return JSON data without the keys of VARYING."""
     if isinstance(document, dict):
         return {key: without_varying(value) for key, value in document.items() if key not in VARYING}
-    return [without_varying(value) for value in document] if isinstance(document, list) else document
+    return list(map(without_varying, document)) if isinstance(document, list) else document
 
 
 def read(file):

@@ -31,7 +31,7 @@ def test_kills_at_random_moments_of_a_study_change_no_number(undisturbed, tmp_pa
     study.run(len(KILLED))
     print(dict(study.killed), dict(study.counts))
     assert study.unequal == []
-    stages, victims = (set(names) for names in zip(*study.killed, strict=True))
+    stages, victims = map(set, zip(*study.killed, strict=True))
     assert stages == {*KILLED} and victims == {*VICTIMS}
     assert study.counts["locks removed"], "no kill left a lock"
 

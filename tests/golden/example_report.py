@@ -93,7 +93,7 @@ def result(name, title, columns, rows, cells, *, scale="paper", **more):
         "title": title,
         "place": f"{kind.capitalize()} {short.removeprefix(kind)}, p. 4",
         "columns": [_head(column, metric="spearman") for column in columns],
-        "rows": [_head(row) for row in rows],
+        "rows": list(map(_head, rows)),
         "cells": cells,
         **more,
     }

@@ -45,7 +45,7 @@ def result_of(case):
         own = scores.get(f"{cell.row.id}/{cell.column.id}", []) if isinstance(scores, dict) else scores
         for encoder, told in zip(cell.encoders, own, strict=False):
             values = told if isinstance(told, dict) else {PATH: told}
-            for group in {file_of(path) for path in values}:
+            for group in set(map(file_of, values)):
                 held = {path: value for path, value in values.items() if file_of(path) == group}
                 write_evaluation(plan, plan.paths.evaluation(encoder, group), held, case.get("failures"))
     return item_result(plan_item(plan, plan.item("made/table1")), Measurements(plan))

@@ -43,7 +43,7 @@ def result(workflow, tmp_path, monkeypatch):
         plan = compile_study({"scale": "micro", "papers": {key: "all"}, "seeds": list(seeds)}, workflow)
         encoders = dict.fromkeys(name for cell in plan.cells[f"{key}/table1"] for name in cell.encoders)
         for encoder, values in zip(encoders, numbers, strict=True):
-            for group in {file_of(path) for path in values}:
+            for group in set(map(file_of, values)):
                 own = {path: value for path, value in values.items() if file_of(path) == group}
                 write_evaluation(plan, plan.paths.evaluation(encoder, group), own)
         return plan, item_result(plan_item(plan, plan.item(f"{key}/table1")), Measurements(plan))

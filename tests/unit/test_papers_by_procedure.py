@@ -82,7 +82,7 @@ def made(folder, recipe, labels=None, **changes):
 def batches(trainer, count):
     """Yield step, packed columns, labels and token ids of the first steps."""
     for step, (columns, labels) in enumerate(trainer.sources[0].data.batches(0, count)):
-        yield step, columns, labels, [one_step.rows_of(column) for column in columns]
+        yield step, columns, labels, list(map(one_step.rows_of, columns))
 
 
 def means(bert, rows):

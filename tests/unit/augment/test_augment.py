@@ -137,7 +137,7 @@ def test_delete_one_word(line, seed):
 
 
 def test_next_sentence_is_uniform_over_its_reach():
-    lines = [str(i) for i in range(3001)]
+    lines = list(map(str, range(3001)))
     result = augment(lines, {"name": "next-sentence", "reach": 3})
     steps = Counter(int(line) - i for i, line in enumerate(result[:-3]))
     assert set(steps) == {1, 2, 3} and min(steps.values()) > 900

@@ -81,7 +81,7 @@ def changed(crate, name, change):
 
 def test_scores_are_computed_again_from_the_pairs_of_a_crate(study, capsys):
     assert main(["keep", "mine", "--crate", "mine.zip"]) == 0
-    encoders = [Path(file) for file in study.evaluation_files(study.items["simcse/table3"])]
+    encoders = list(map(Path, study.evaluation_files(study.items["simcse/table3"])))
     with zipfile.ZipFile("mine.zip") as crate:
         names = {*crate.namelist()}
         evidence = json.loads(crate.read(f"{HOME}/evidence.json"))

@@ -118,7 +118,7 @@ def test_a_lock_answers_for_models_and_data_sets(tmp_path):
         f"datasets: {{d: {{commit: {NEW}, seen: p}}}}\n"
     )
     lock = load_lock(tmp_path)
-    assert [lock.revision(name) for name in ("m", "n", "d", "unknown")] == [OLD, None, NEW, None]
+    assert list(map(lock.revision, ("m", "n", "d", "unknown"))) == [OLD, None, NEW, None]
     assert lock.unpinned(["n", "m", "unknown", "d", "n"]) == ["n", "unknown"]
 
 

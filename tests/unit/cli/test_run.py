@@ -184,7 +184,7 @@ def test_temporary_files_of_killed_jobs_are_removed_at_the_next_start(calls, cap
     2 of 126 kills left a figure, or the weights of a checkpoint, as `.NAME.ID.tmp`.
     """
     left = Path("results/micro/runs/a/best/.model.safetensors.0a1b2c3d.tmp")
-    kept = [left.with_name(name) for name in (".hidden.tmp", "model.safetensors", ".x.0a1b2c3d.tmp")]
+    kept = list(map(left.with_name, (".hidden.tmp", "model.safetensors", ".x.0a1b2c3d.tmp")))
     left.parent.mkdir(parents=True)
     for file in (left, *kept):
         file.touch()

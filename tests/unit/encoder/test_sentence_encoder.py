@@ -82,7 +82,7 @@ def test_forgetting_drops_vectors_but_not_tokens(folder):
     encoder.tokenizer = None  # any use would now fail
     seen = counted(encoder)
     encoder(["rel"])
-    assert [len(batch) for batch in seen] == [1]
+    assert list(map(len, seen)) == [1]
     assert not np.allclose(encoder(SENTENCES), before)
 
 
@@ -106,7 +106,7 @@ def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(fold
 @settings(max_examples=50)
 @given(st.lists(st.integers(1, 24), min_size=1, max_size=60), st.integers(1, 80), st.integers(0, 12))
 def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget, padded):
-    rows = [np.zeros(length) for length in sorted(lengths)]
+    rows = list(map(np.zeros, sorted(lengths)))
     batches = list(split_rows(rows, budget, padded))
     assert [len(row) for batch in batches for row in batch] == sorted(lengths)
     assert all(len(batch) == 1 or len(batch) * max(len(batch[-1]), padded) <= budget for batch in batches)

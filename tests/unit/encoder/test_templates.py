@@ -80,7 +80,7 @@ def by_hand(folder, template, longest):
     before, after = [special.cls, *before], [*after, special.sep]
     each = [tokenizer.encode(sentence, add_special_tokens=False).ids for sentence in SENTENCES]
     each = [ids[: longest - len(before) - len(after)] for ids in each]
-    return [[*before, *ids, *after] for ids in each], [len(ids) for ids in each], before, after, special.mask
+    return [[*before, *ids, *after] for ids in each], list(map(len, each)), before, after, special.mask
 
 
 @pytest.mark.parametrize(("template", "asked"), [(TEMPLATE, 512), (BEFORE, 14)])

@@ -30,7 +30,7 @@ def test_vectors_of_many_calls_are_copied_into_few_arrays():
         kept.append(vectors._vectors)
         arrays.add(id(kept[-1]))
     assert len(arrays) < 12
-    assert vectors([str(row) for row in (0, 299, 7)]).tolist() == [[0, 1], [299, 1], [7, 1]]
+    assert vectors(list(map(str, (0, 299, 7)))).tolist() == [[0, 1], [299, 1], [7, 1]]
     vectors.clear()
     assert vectors(["5"]).tolist() == [[5, 1]]
 

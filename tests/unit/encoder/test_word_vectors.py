@@ -22,7 +22,7 @@ def write(path, lines):
 
 @given(st.lists(st.lists(st.sampled_from([*WORDS, "unheard"]), max_size=6), min_size=1, max_size=5))
 def test_a_sentence_is_the_mean_of_its_known_words(sentences):
-    found = AverageWordVectors(WORDS, MATRIX)([" ".join(words) for words in sentences])
+    found = AverageWordVectors(WORDS, MATRIX)(list(map(" ".join, sentences)))
     assert found.dtype == np.float32 and found.shape == (len(sentences), 2)
     for vector, words in zip(found, sentences, strict=True):
         total, count = np.zeros(2), 0

@@ -53,7 +53,7 @@ def reference(subsets, vectors):
         )
         gold.append(subset.gold)
     each = [spearmanr(x, y).statistic for x, y in zip(predicted, gold, strict=True)]
-    sizes = [len(y) for y in gold]
+    sizes = list(map(len, gold))
     return {
         "all": 100 * spearmanr(np.concatenate(predicted), np.concatenate(gold)).statistic,
         "mean": 100 * sum(each) / len(each),

@@ -147,7 +147,7 @@ def yielded(world, tmp_path_factory):
 
 def test_every_path_that_a_suite_yields_is_known_to_the_registry(yielded):
     assert [path for path in yielded if not is_metric(path)] == []
-    assert {file_of(path) for path in yielded} == set(groups())
+    assert set(map(file_of, yielded)) == set(groups())
 
 
 def test_every_path_of_the_registry_is_yielded(yielded):

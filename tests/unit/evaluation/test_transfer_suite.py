@@ -48,7 +48,7 @@ def test_folds_part_the_rows_and_every_class_evenly(labels, folds, seed):
     labels = np.array(labels)
     found = transfer.stratified_folds(labels, folds, (seed,))
     assert sorted(np.concatenate(found)) == list(range(len(labels)))
-    assert np.ptp([len(fold) for fold in found]) <= 1
+    assert np.ptp(list(map(len, found))) <= 1
     for label in set(labels):
         assert np.ptp([(labels[fold] == label).sum() for fold in found]) <= 1
 
@@ -147,7 +147,7 @@ def made_up(monkeypatch):
     """Use small versions of all seven tasks; return vectors with the label."""
     monkeypatch.setattr(transfer, "load_transfer", lambda root, name: made_up_task(name))
     monkeypatch.setitem(transfer.SETTINGS, "fast", SMALL["adam"])
-    tasks = [made_up_task(name) for name in TRANSFER_TASKS]
+    tasks = list(map(made_up_task, TRANSFER_TASKS))
     known = {}
     for task in tasks:
         for split in task.splits.values():

@@ -69,7 +69,7 @@ def test_a_claim_of_many_parts_is_contradicted_only_after_holm():
     assert np.mean((draws <= 0.05).any(axis=1)) == pytest.approx(1 - 0.95**10, abs=0.015)
     assert np.mean([count_significant(row) > 0 for row in draws]) == pytest.approx(1 - 0.995**10, abs=0.007)
     rows = ([0.05], [0.026, 0.5], [0.025, 0.05], [0.0, 0.06], [])
-    assert [count_significant(row) for row in rows] == [1, 0, 2, 1, 0]
+    assert list(map(count_significant, rows)) == [1, 0, 2, 1, 0]
 
 
 @cases

@@ -139,7 +139,7 @@ def test_every_value_of_every_cell_is_a_row_of_the_tidy_table(planned):
     tidy = list(tidy_rows([result_of(plan, 70.0)]))
     (cell,) = [cell for cell in plan.cells["made/table1"] if cell.jobs]
     runs = [plan.encoders[encoder].source.run for encoder in cell.encoders]
-    assert [tuple(line) for line in tidy] == [TIDY, TIDY]
+    assert list(map(tuple, tidy)) == [TIDY, TIDY]
     assert [tuple(line.values())[:10] for line in tidy] == [
         ("made", "table1", "r", "a", "as-described", seed, PATH, value, encoder, run)
         for seed, value, encoder, run in zip((0, 1), (70.0, ""), cell.encoders, runs, strict=True)

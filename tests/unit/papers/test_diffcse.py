@@ -47,7 +47,7 @@ def generator_folder(home, family="bert"):
 def sentences(family, seed, lengths=LENGTHS):
     random, special = np.random.default_rng(seed), SPECIAL[family]
     rows = [[special.cls, *random.integers(5, 97, length - 2), special.sep] for length in lengths]
-    return TokenBatch.from_rows([np.array(row) for row in rows])
+    return TokenBatch.from_rows(list(map(np.array, rows)))
 
 
 def model_of(family="bert"):
@@ -147,7 +147,7 @@ def slow_states(discriminator, ids, mask, vectors):
 
 
 def cross_entropy(logits, target):
-    logits = [float(value) for value in logits]
+    logits = list(map(float, logits))
     largest = max(logits)
     return largest + math.log(sum(math.exp(value - largest) for value in logits)) - logits[target]
 
@@ -230,7 +230,7 @@ def test_inserted_tokens_are_the_generators_and_the_others_stay(tmp_path):
     added = [0, 1, 2, 3, 5]
     assert edited.batch.lengths.tolist() == [a + b for a, b in zip((2, 3, 9, 12, 18), added, strict=True)]
     labels = rows_of(edited.batch, edited.labels)
-    assert [sum(row) for row in labels] == added
+    assert list(map(sum, labels)) == added
     masked = []
     for original, row, label in zip(rows_of(batch), rows_of(edited.batch), labels, strict=True):
         assert label[0] == label[-1] == 0
@@ -339,6 +339,6 @@ def test_the_generator_runs_with_dropout_and_is_never_trained(tmp_path):
     first, second = (term.generator(batch, None, torch.Generator()) for _ in range(2))
     assert not torch.equal(first, second)
     assert not any(parameter.requires_grad for parameter in term.generator.backbone.parameters())
-    known = {id(parameter) for parameter in term.parameters()}
-    assert not known & {id(parameter) for parameter in term.generator.backbone.parameters()}
+    known = set(map(id, term.parameters()))
+    assert not known & set(map(id, term.generator.backbone.parameters()))
     assert not any("generator" in name for name in term.state_dict())

@@ -84,7 +84,7 @@ def test_the_discriminator_learns_the_generator_does_not_and_neither_is_saved(tm
     copied = term.discriminator.state_dict()
     assert copied and all(torch.equal(value, start[name]) for name, value in copied.items())
     parts = (term.generator.backbone, term.discriminator, term.head)
-    before = [copy.deepcopy(part) for part in parts]
+    before = list(map(copy.deepcopy, parts))
     assert set(map(id, term.discriminator.parameters())) <= set(map(id, trainer.parameters))
     trainer.run()
     generator_moved, *others_moved = map(moved, before, parts)

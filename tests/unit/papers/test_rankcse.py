@@ -100,7 +100,7 @@ def distilled(teachers, views, **spec):
         spec: Parameters of the term.
     """
     term = make_term(parameters(teachers=TEACHERS[: len(teachers)], **spec))
-    term.teachers = [Teacher(each) for each in teachers]
+    term.teachers = list(map(Teacher, teachers))
     text = SimpleNamespace(tokens=torch.zeros(1))
     loss = term(Step(views, [text, text], None, torch.Generator()))
     assert [teacher.asked for teacher in term.teachers] == [1] * len(teachers), "one text is encoded once"

@@ -54,7 +54,7 @@ def drawn(tmp_path_factory):
         A list of items, and a dict from an item's id to the path of the figure.
     """
     folder = tmp_path_factory.mktemp("figures")
-    items = [example.item(name) for name in example.REPORTED]
+    items = list(map(example.item, example.REPORTED))
     drawings = {item.item: folder / item.item for item in items if item.figure}
     for item in items:
         if item.figure:

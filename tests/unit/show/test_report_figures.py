@@ -215,7 +215,7 @@ def test_many_encoders_of_a_scatter_have_numbers_and_a_key():
         {**one, "label": f"Encoder {n}", "alignment": 0.2 + n / 500, "score": 70.0 + n} for n in range(10)
     ]
     drawn = figures.scatter(frame([*records, {**records[0], "alignment": 0.9, "source": "other"}]))
-    assert [text.get_text() for text in drawn.axes[0].texts] == [str(n) for n in range(1, 11)]
+    assert [text.get_text() for text in drawn.axes[0].texts] == list(map(str, range(1, 11)))
     key = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert (key[0], key[9]) == ("1 Encoder 0 (70.0, 70.0)", "10 Encoder 9 (79.0)")
     boxes = boxes_of(drawn.axes[0].texts)

@@ -105,7 +105,7 @@ def test_the_pages_of_a_study_from_its_files(study):
 
 def test_the_verbs_draw_and_write_from_the_files_of_a_study(study, tmp_path):
     item, record = "results/paper/items/simcse/table3.json", "results/paper/record.json"
-    results, drawn, shown = (Path(place) for place in ("results/paper", FIGURE, "reports/paper/report.html"))
+    results, drawn, shown = map(Path, ("results/paper", FIGURE, "reports/paper/report.html"))
     run(job, *write_job(results, "figures", {"item": item}, [drawn])[1:])
     shown.parent.mkdir(parents=True, exist_ok=True)
     run(job, *write_job(results, "report", {"study": record}, [shown])[1:])

@@ -104,7 +104,7 @@ def test_more_rows_with_notes_than_marks_of_two_letters(listed):
 
     Items of earlier versions list all rows above, and not only the first.
     """
-    names = [str(number) for number in range(800)]
+    names = list(map(str, range(800)))
     rows = [
         RowHead(id=name, label=name, note=f"Note {name}.", merged=tuple(names[: min(place, listed)]))
         for place, name in enumerate(names)

@@ -29,7 +29,7 @@ def test_sizes_rows_and_overlap_are_counted(world):
     found = count(world, [*wanted, gone, unknown, single], CORPORA)
     data = found["suites"]["data"]
     assert all(reduce(getitem, path.split("/"), found["suites"]) > 0 for path in wanted)
-    assert {file_of(path) for path in wanted} == {"counts"}
+    assert set(map(file_of, wanted)) == {"counts"}
     lines = (world / "SentEval/downstream/STS/STSBenchmark/sts-dev.csv").read_text().splitlines()
     assert data["sts"]["STS-B"]["dev"] == len(lines)
     assert data["corpus"]["nli"]["rows"] == len((world / "nli/nli_triples.csv").read_text().splitlines()) - 1

@@ -72,7 +72,7 @@ def test_labels_that_the_corpus_does_not_have_are_told_of():
 
 
 def write_table(path, header, rows):
-    path.write_text("\n".join("\t".join(row) for row in [header, *rows]) + "\n", encoding="utf-8")
+    path.write_text("\n".join(map("\t".join, [header, *rows])) + "\n", encoding="utf-8")
 
 
 def test_labelled_rows_are_read_with_their_numbers(tmp_path):

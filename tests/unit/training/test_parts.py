@@ -126,7 +126,7 @@ def test_a_part_draws_other_masks_where_an_engine_cannot_draw_those_of_all(runs,
 
 def words_of(job, root, folder, *more):
     document = {"run": job.spec.plain(), "run_id": job.run_id, "init": "", "tokenizer": str(job.tokenizer)}
-    document["stores"] = [str(store) for store in job.stores]
+    document["stores"] = list(map(str, job.stores))
     out = folder / "out"
     outputs = [out / "best/model.safetensors", out / "last/model.safetensors"]
     outputs += [out / "metrics.json", out / "provenance.json"]
@@ -178,7 +178,7 @@ def test_a_process_that_ends_before_its_time_is_one_sentence(tmp_path, monkeypat
 def subprocess_of_this() -> list[int]:
     """Return the running child processes of this process as a list of ids."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return [int(child) for child in children]
+    return list(map(int, children))
 
 
 def test_processes_that_begin_at_different_steps_are_refused():
