@@ -22,7 +22,10 @@ SIZES = {"layers": 2, "hidden": 16, "heads": 2, "intermediate": 32, "positions":
 
 
 def sentences(count: int, seed: int = 0) -> list[str]:
-    """Return random sentences of 3 to 9 words; the same for the same seed."""
+    """Return a list of random sentences of 3 to 9 words.
+
+    The sentences are the same for the same seed, which is 0 by default.
+    """
     random = np.random.default_rng(seed)
     return [" ".join(random.choice(WORDS, random.integers(3, 10))) for _ in range(count)]
 

@@ -69,7 +69,10 @@ def written(folder, head=False):
 
 
 def mlp(hidden, generator=None):
-    """Create a randomly initialised dense head."""
+    """Create a randomly initialised dense head.
+
+    By default, the global generator of torch is used.
+    """
     return make_head(MlpHead(kind="mlp"), hidden, generator)
 
 
@@ -96,6 +99,10 @@ def pooled_by(pooling, backbone):
 
 
 def batch_of(lengths=LENGTHS, seed=0):
+    """Return a batch of random tokens.
+
+    The default is rows of different lengths.
+    """
     generator = np.random.default_rng(seed)
     return TokenBatch.from_rows([generator.integers(5, 97, length) for length in lengths])
 

@@ -16,6 +16,10 @@ UNSUP = "simcse/table5/unsup-simcse-bert-base/avg"
 
 
 def said(capsys, *words, code=0):
+    """Run `replicse diagnose` and return the output.
+
+    The exit code should be 0 by default; otherwise the error output is returned.
+    """
     assert main(["diagnose", *words]) == code
     output = capsys.readouterr()
     return output.out if code == 0 else output.err

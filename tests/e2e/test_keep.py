@@ -23,7 +23,10 @@ CLEAN = {"commit": "0123456789abcdef", "dirty": False}
 
 
 def finish(plan, facts=CLEAN):
-    """Write all records of runs and all evaluations of a study."""
+    """Write all records of runs and all evaluations of a study.
+
+    By default, the records are of an unmodified checkout.
+    """
     write_scores(plan, plan.items, lambda cell, place: 60 + 5 * (cell.row.id == "p0.1") + place)
     for name, spec in plan.runs.items():
         write_json(plan.paths.run(name, "provenance.json"), {**facts, "job": {"run": spec.canonical()}})

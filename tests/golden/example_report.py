@@ -190,7 +190,7 @@ def adjudicated(scale="paper"):
 
 
 def adjudication(scale="paper"):
-    """Return the adjudication page of these cells."""
+    """Return the adjudication page of these cells, by default at scale paper."""
     study = {**STUDY, "scale": scale, "comparable": scale == "paper"}
     judgements = Judgements(adjudication=adjudicated(scale))
     return adjudication_page(report(study, [item("adjudicated", scale)], judgements))

@@ -61,6 +61,7 @@ def drawn(item, out):
 
 
 def make(files, text='{"files": []}'):
+    """Write files with the same text, by default an empty JSON list of files."""
     for file in files:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         Path(file).write_text(text)

@@ -3,12 +3,12 @@
 import csv
 import io
 import re
-from collections import Counter
 from decimal import Decimal
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from collected import collected
@@ -79,8 +79,8 @@ def test_the_file_of_printed_numbers_is_plain_csv_that_a_writer_gives_back_uncha
 
 @each_paper
 def test_printed_numbers_are_given_once_with_their_source_and_lie_in_their_range(key):
-    places = Counter((row["item"], row["row"], row["column"], row["metric"]) for row in rows_of(key))
-    assert [place for place, times in places.items() if times > 1] == []
+    places = pd.DataFrame(rows_of(key), columns=["item", "row", "column", "metric"])
+    assert places[places.duplicated()].empty
     for row in rows_of(key):
         assert row["value"] and row["source"], row
         assert all(cell == " ".join(cell.split()) for cell in row.values()), row
@@ -124,12 +124,15 @@ def numeric(text):
 @each_paper
 def test_every_printed_number_and_every_protocol_has_its_cell(key, scale):
     plan, paper = plan_at(scale), papers()[key]
-    cells = cells_of(plan, key)
-    assert {cell.id.item for cell in cells} == {f"{key}/{item}" for item in paper.items}
-    shown = {cell.id for cell in cells}
+    shown, items, protocols = set(), set(), set()
+    for cell in cells_of(plan, key):
+        shown.add(cell.id)
+        items.add(cell.id.item)
+        protocols.add(cell.protocol)
+    assert items == {f"{key}/{item}" for item in paper.items}
     printed = {cell for cell in paper.reported if cell.item_name in paper.items}
     assert printed <= shown
-    assert {protocol.id for protocol in paper.protocols} <= {cell.protocol for cell in cells}
+    assert {protocol.id for protocol in paper.protocols} <= protocols
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -137,10 +140,10 @@ def test_every_number_of_a_cell_is_made_by_jobs_that_need_only_what_others_make(
     plan = plan_at(scale)
     jobs = list_jobs(plan)
     made = {file: job for job in jobs.values() for file in job.outputs}
-    needed = {}
+    earlier = {}
     for job in jobs.values():
-        needed[job.log] = [made[file].log for file in job.inputs]
-    TopologicalSorter(needed).prepare()
+        earlier[job.log] = [made[file].log for file in job.inputs]
+    TopologicalSorter(earlier).prepare()
     trained = [job for job in jobs.values() if job.stage == "train"]
     assert {job.id for job in trained} == plan.runs.keys()
     for job in trained:

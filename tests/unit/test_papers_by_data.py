@@ -40,6 +40,7 @@ def result(workflow, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def made(key, numbers, seeds=(0, 1)):
+        """Compute the item of a paper from scores, by default of two seeds."""
         plan = compile_study({"scale": "micro", "papers": {key: "all"}, "seeds": list(seeds)}, workflow)
         encoders = dict.fromkeys(name for cell in plan.cells[f"{key}/table1"] for name in cell.encoders)
         for encoder, values in zip(encoders, numbers, strict=True):

@@ -239,7 +239,9 @@ def sncse_loss(first, second, third):
 
 def nested_loss(first, second):
     """Compute InfoNCE on the first 8 dimensions and on all 16 dimensions."""
-    return info_nce(first, second) + info_nce([one[:8] for one in first], [one[:8] for one in second])
+    first_part = [vector[:8] for vector in first]
+    second_part = [vector[:8] for vector in second]
+    return info_nce(first, second) + info_nce(first_part, second_part)
 
 
 NESTED = {"objective": [{"term": "nested-infonce", "widths": [8]}]}
@@ -277,9 +279,8 @@ def prefixed(bert, prefix, row):
     states = bert.embeddings(torch.tensor([row]))[0]
     for layer, pair in zip(bert.encoder.layer, prefix.view(4, 3, 2, 32).unbind(1), strict=True):
         own = layer.attention.self
-        keys, values = (
-            torch.cat([pair[:, place], part(states)]) for place, part in enumerate((own.key, own.value))
-        )
+        keys = torch.cat([pair[:, 0], own.key(states)])
+        values = torch.cat([pair[:, 1], own.value(states)])
         heads = zip(*(part.split(8, dim=1) for part in (own.query(states), keys, values)), strict=True)
         context = torch.cat([(q @ k.T / math.sqrt(8)).softmax(1) @ v for q, k, v in heads], dim=1)
         between = layer.attention.output(context, states)

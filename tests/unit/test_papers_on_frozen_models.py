@@ -51,6 +51,7 @@ def workspace(key):
 
 
 def plan_of(key, seeds=(0, 1), scale="micro"):
+    """Compile a paper, by default for two seeds at scale micro."""
     return compile_study({**workspace(key), "seeds": list(seeds), "scale": scale}, ROOT / "workflow")
 
 

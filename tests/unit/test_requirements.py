@@ -40,6 +40,7 @@ def pins(name):
 
 
 def declared(extra=None):
+    """Return the set of required packages, by default those without an extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     listed = project["optional-dependencies"][extra] if extra else project["dependencies"]
     return {normal(re.match(r"[\w.-]+", text)[0]) for text in listed}

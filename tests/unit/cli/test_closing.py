@@ -18,6 +18,7 @@ from replicse.show.content.tables import grid_of
 
 
 def cell(row, column, reproduced, reported=None):
+    """Return a cell with a score; by default the paper reports no number."""
     printed = None if reported is None else {"value": reported, "source": ""}
     entry = {
         "row": row,

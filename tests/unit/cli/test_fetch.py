@@ -129,6 +129,7 @@ CONTENT = b"".join(b"line %d\n" % i for i in range(3000))
 
 
 def source(hub, content=CONTENT, **more):
+    """Describe a file on the local hub, by default with the right checksum."""
     told = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest(), "licence": "none"}
     return Download(address=f"{hub.address}/files/vectors", **(told | more))
 

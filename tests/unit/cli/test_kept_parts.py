@@ -10,7 +10,7 @@ CONFIG = {"scale": "compact", "seeds": [0], "papers": {"simcse": ["table3"]}}
 
 
 def record(item: str, commit: str, sha256: str = "ab") -> dict:
-    """Return a record of one item."""
+    """Return a record of one item; by default the dataset is unchanged."""
     data = [{"name": "wiki.txt", "sha256": sha256}]
     return {"items": [item], "commit": commit, "dirty": False, "generated": "2026", "data": data}
 

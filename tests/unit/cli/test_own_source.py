@@ -27,6 +27,7 @@ SEEDS = [
 
 
 def write_source(about=ABOUT, lines=(HEADER, *SEEDS)):
+    """Write a source of the record; the default source is valid."""
     Path("record").mkdir(exist_ok=True)
     Path("record/mine.yaml").write_text(about, encoding="utf-8")
     Path("record/mine.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -28,6 +28,10 @@ def spec(**changes):
 
 
 def hours_of(run, rows, flops, sources=()):
+    """Return the expected hours of a run; None if the encoder is unknown.
+
+    By default, the sources of encoders are an empty dict.
+    """
     operations = operations_of(run, rows, dict(sources))
     return operations and Speed(device="some", flops=flops).hours(operations).expected
 
@@ -161,6 +165,7 @@ def test_long_texts_are_counted_by_the_sets_that_are_read(item, suite, tokens):
 
 def test_gpu_memory_of_a_step_against_estimates_by_others_and_a_measured_peak():
     def gigabytes(rows=None, **changes):
+        """Return the memory of a training in GB, by default of whole batches."""
         return training_bytes(spec(**changes), {}, rows) / 1e9
 
     large = {"init": {"hub": "bert-large-uncased", "revision": "x"}, "optimisation": {"batch_size": 512}}

@@ -33,6 +33,7 @@ def mine(workspace):
 
 
 def study(scale="micro", paper="mine"):
+    """Compile all items of a paper, by default at scale micro."""
     return compile_study({"scale": scale, "papers": {paper: "all"}, "seeds": [0]}, WORKFLOW)
 
 

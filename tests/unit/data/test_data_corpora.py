@@ -15,6 +15,7 @@ from replicse.registry.corpora import corpus_of
 
 
 def nli_file(root, rows, name="nli.jsonl"):
+    """Write labelled pairs as JSON lines, by default to `nli.jsonl`."""
     keys = ("sentence1", "sentence2", "gold_label")
     text = "".join(json.dumps(dict(zip(keys, row, strict=True))) + "\n" for row in rows)
     (root / name).write_text(text)

@@ -23,6 +23,7 @@ def sha256(content):
 
 
 def archive(files, prefix=""):
+    """Return a tar archive of files, by default without a folder."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as tar:
         for name, text in files.items():
@@ -40,6 +41,7 @@ def put(cache):
     """Return a function to write files of a repository to the hub cache."""
 
     def written(repository, kind="dataset", commit=COMMIT, **files):
+        """Put files where the hub cache has them, by default as a dataset."""
         for name, content in files.items():
             path = cache(kind, repository, commit) / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,6 +51,7 @@ def put(cache):
 
 
 def put_simcse(put, senteval=SENTEVAL):
+    """Put the dataset files of SimCSE on the hub, by default all valid."""
     files = {"wiki1m_for_simcse.txt": WIKI, "nli_for_simcse.csv": NLI, "senteval.tar": senteval}
     put(SIMCSE_DATA, **files)
 

@@ -24,6 +24,7 @@ VOCABULARY = ["[PAD]", "the", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "cafe"
 
 
 def vocabulary_file(folder, pieces=VOCABULARY, end="\n"):
+    """Write a vocabulary, by default with Unix line ends; return the path."""
     path = folder / "vocab.txt"
     path.write_bytes((end.join(pieces) + end).encode())
     return path

@@ -35,6 +35,7 @@ def hub(cache, tmp_path, monkeypatch):
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "arrow"))
 
     def put(path, name, rows, revision=COMMIT, commit=COMMIT, card=None, **features):
+        """Write a dataset at a commit; a column contains strings by default."""
         held = cache("dataset", path, commit, revision)
         file = held / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -55,13 +56,14 @@ def hub(cache, tmp_path, monkeypatch):
 def numbered(rows, names=LABELS):
     """Return labelled pairs in the hub's format.
 
-    A label is a number, or -1 if annotators did not agree.
+    A label is a number, or -1 if annotators did not agree. The default labels are those of SNLI.
     """
     numbers = dict(zip(names, range(len(names)), strict=True))
     return [{"premise": a, "hypothesis": b, "label": numbers.get(label, -1)} for a, b, label in rows]
 
 
 def put_nli(hub, rows, path="some/nli", name="data/train-0.parquet", **options):
+    """Write an NLI dataset to the hub cache, by default as a parquet file."""
     hub(path, name, numbered(rows), label=datasets.ClassLabel(names=LABELS), **options)
 
 

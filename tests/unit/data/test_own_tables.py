@@ -48,6 +48,10 @@ def test_a_broken_table_is_refused_with_its_line(tmp_path, monkeypatch, name, co
 
 
 def read(file, headings="ab"):
+    """Return the rows of a table as a list of lists.
+
+    The default headings are "a" and "b".
+    """
     return [list(cells) for _, cells in table_rows(str(file), [*headings], [*headings[1:]])]
 
 

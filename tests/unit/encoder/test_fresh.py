@@ -16,12 +16,17 @@ MASKED = ("electra", "modernbert", "deberta-v2", "mpnet", "albert", "xlm-roberta
 
 
 def tokenizer_of(folder, kind="byte-bpe"):
+    """Train a tokenizer, by default byte-level BPE; return the file."""
     file = folder / f"{kind}.json"
     train_tokenizer(kind, micro.sentences(100), 320, True).save(str(file))
     return file
 
 
 def made(folder, family, kind="byte-bpe", engine="auto", **sizes):
+    """Create a random encoder of a family.
+
+    By default, the tokenizer is byte-level BPE and the engine is selected automatically.
+    """
     architecture = Architecture.of({"family": family, **SIZES, **sizes}, "architecture")
     return fresh_backbone(architecture, tokenizer_of(folder, kind), engine)
 

@@ -12,6 +12,7 @@ FITTED = 500
 
 
 def correlated(rows, dimensions, seed=0):
+    """Return vectors with correlated dimensions; the default seed is 0."""
     generator = np.random.default_rng(seed)
     mixing = generator.normal(size=(dimensions, dimensions))
     return (generator.normal(size=(rows, dimensions)) @ mixing + 3).astype(np.float32)

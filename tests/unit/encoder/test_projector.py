@@ -21,7 +21,10 @@ TWO = [{"column": "text"}, {"column": "other"}]
 
 
 def reference(projector, hidden=32):
-    """Create the layers in the paper's appendix with weights of a projector."""
+    """Create the layers in the paper's appendix with weights of a projector.
+
+    The default width is the width of the tiny encoders.
+    """
     layers = nn.Sequential(
         nn.Linear(hidden, 2 * hidden, bias=False),
         nn.BatchNorm1d(2 * hidden),

@@ -10,6 +10,7 @@ from replicse.evaluation.geometry import alignment, measure_pairs, normalised, u
 
 
 def random_directions(count, dimensions=6, seed=0):
+    """Return random vectors of length 1, by default with 6 dimensions."""
     return normalised(np.random.default_rng(seed).standard_normal((count, dimensions)))
 
 

@@ -4,6 +4,7 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -46,9 +47,7 @@ def written(file, rows):
     Returns:
         The description of the dataset as a dict.
     """
-    file.write_text(
-        "".join(["a,b,c,d\n", *(f"{ONE},{cosine},{score},{part}\n" for cosine, score, part in rows)])
-    )
+    pd.DataFrame(rows, columns=["b", "c", "d"]).assign(a=ONE).to_csv(file, index=False)
     return set_of(file, first="a", second="b", score="c", range=[0, 5], subset="d")
 
 
@@ -97,7 +96,8 @@ def correlated(reference, rows):
 
 
 def labelled(file, rows, split=None):
-    file.write_text("".join(["a,b,s\n", *(f"{text},{label},{part}\n" for text, label, part in rows)]))
+    """Write a dataset of labelled texts, by default without splits."""
+    pd.DataFrame(rows, columns=["a", "b", "s"]).to_csv(file, index=False)
     return set_of(file, text="a", label="b", **({"split": "s"} if split else {}))
 
 
@@ -174,9 +174,7 @@ def test_what_is_undefined_is_none_with_its_reason(tmp_path):
 def test_alignment_and_uniformity_of_pairs_above_a_score(tmp_path):
     """Compares with a slow loop over all pairs of sentences."""
     rows = [(0.9, 5, "x"), (-0.3, 4.5, "y"), (0.2, 4, "x"), (-0.8, 1, "y")]
-    (tmp_path / "mine.csv").write_text(
-        "".join(["a,b,c,d\n", *(f"{ONE},{cosine},{score},{part}\n" for cosine, score, part in rows)])
-    )
+    rated = written(tmp_path / "mine.csv", rows)
     words = ["first=a", "second=b", "score=c", "range=0,5", "subset=d", "positive_above=4"]
     (wanted,) = parse_sets([[str(tmp_path / "mine.csv"), *words]]).values()
     scores = evaluated(Angles(), mine=wanted)["suites"]["sets"]["mine"]
@@ -188,10 +186,7 @@ def test_alignment_and_uniformity_of_pairs_above_a_score(tmp_path):
         for y in every[:i]:
             kernels.append(np.exp(-2 * ((x[0] - y[0]) ** 2 + (x[1] - y[1]) ** 2)))
     assert scores["uniformity"] == pytest.approx(np.log(np.mean(kernels)))
-    assert (
-        "alignment"
-        not in evaluated(Angles(), mine=written(tmp_path / "mine.csv", rows))["suites"]["sets"]["mine"]
-    )
+    assert "alignment" not in evaluated(Angles(), mine=rated)["suites"]["sets"]["mine"]
     none = evaluated(Angles(), mine=set_of(**{**wanted.plain(), "positive_above": 4.99}))
     assert none["suites"]["sets"]["mine"]["n_positive"] == 1
     with pytest.raises(

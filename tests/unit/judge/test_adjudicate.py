@@ -77,6 +77,7 @@ def test_noise_of_a_gap_is_that_of_its_two_sides(ours, reported, other, noise):
 
 
 def cell_of(values, reported="80.0"):
+    """Return a cell with a score per seed; the default of `reported` is 80.0."""
     names = {"row": "r", "column": "c", "metric": "spearman", "protocol": "as-described"}
     by_seed = [{"seed": seed, "value": value} for seed, value in enumerate(values)]
     return CellResult(**names, values=by_seed, reported=printed(reported))

@@ -32,6 +32,7 @@ def made(name, **more):
 
 
 def known(printed="76.25", path="sts/avg", kind="trained", **more):
+    """Return a published cell, by default SimCSE's average."""
     return PublishedCell("", "x", path, Reported(value=printed, source="t"), kind, **more)
 
 
@@ -96,6 +97,7 @@ def test_a_cause_that_an_encoder_cannot_have_is_left_out_and_says_why():
 
 
 def measured(variant, effect, encoder="minilm", kind="trained"):
+    """Return a measured effect on an average, by default of MiniLM."""
     return Measured(cause="one", variant=variant, encoder=encoder, kind=kind, metric="sts/avg", effect=effect)
 
 

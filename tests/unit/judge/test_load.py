@@ -20,10 +20,12 @@ READ = "sts-dev/STS-B/all"
 
 
 def value(seed, number, encoder, run=""):
+    """Return the score of a seed as a dict; the default is no run."""
     return {"seed": seed, "value": number, "encoder": encoder, "run": run}
 
 
 def cell(row, column="stsb-dev", metric="spearman", **more):
+    """Return a cell as a dict, by default Spearman on STS-B dev."""
     return {"row": row, "column": column, "metric": metric, "protocol": "as-described", **more}
 
 

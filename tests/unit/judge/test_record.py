@@ -26,6 +26,15 @@ FIVE = ("74.99", "76.40", "75.09", "74.98", "75.30")
 METRIC = "spearman"
 
 
+def five_plus(gains):
+    """Return the five scores plus a gain each, as a list of strings.
+
+    Args:
+        gains: List of five numbers, or a number for all scores.
+    """
+    return np.char.mod("%.2f", np.array(FIVE, dtype=float) + gains).tolist()
+
+
 def results_of(lines, cell=UNSUP):
     """Return the measurements of a cell.
 
@@ -117,7 +126,7 @@ def test_another_setting_has_no_verdict_but_an_effect_in_its_source():
     lower = ("74.10", "74.50", "74.60", "74.00", "74.20")
     found = results_of([*seeds_of("a", UNSUP, "printed", FIVE), *seeds_of("a", UNSUP, "four", lower)])
     four = found["a", "four"]
-    differences = [float(one) - float(other) for one, other in zip(lower, FIVE, strict=True)]
+    differences = np.array(lower, dtype=float) - np.array(FIVE, dtype=float)
     interval = stats.t.interval(0.95, 4, statistics.fmean(differences), stats.sem(differences))
     assert (four.verdict, four.difference) == ("not comparable", "devices 4, batch 256")
     assert four.effect.is_paired
@@ -173,13 +182,11 @@ def claim_on(lines, name):
 
 
 def test_a_claim_is_tested_in_one_source_paired_by_seed():
-    better = [
-        f"{float(value) + gain:.2f}" for value, gain in zip(FIVE, (0.4, 1.0, 1.0, 2.4, 2.5), strict=True)
-    ]
+    differences = [0.4, 1.0, 1.0, 2.4, 2.5]
+    better = five_plus(differences)
     both = [*seeds_of("a", UNSUP, "printed", FIVE), *seeds_of("a", DIFFCSE, "printed", better)]
     outcome, _ = claim_on(both, "diffcse/sts-gain-of-2.3")
-    differences = [0.4, 1.0, 1.0, 2.4, 2.5]
-    slack = [0.05 - abs(each - 2.3) for each in differences]
+    slack = 0.05 - np.abs(np.array(differences) - 2.3)
     expected = stats.t.cdf(statistics.fmean(slack) / stats.sem(slack), 4)
     assert outcome.outcome == "contradicted"
     assert outcome.n_seeds == 5
@@ -198,10 +205,11 @@ def test_a_claim_takes_the_seeds_that_all_of_its_cells_have():
 
 
 def test_a_claim_in_another_setting_is_no_verdict_on_the_paper():
-    better = [f"{float(value) + 2:.2f}" for value in FIVE]
+    better = five_plus(2)
     cells = ("simcse/table3/p0.1/stsb-dev", "simcse/table3/p0.0/stsb-dev", "simcse/table3/fixed-0.1/stsb-dev")
     lines = [*seeds_of("a", cells[0], "four", better)]
-    lines += [line for cell in cells[1:] for line in seeds_of("a", cell, "four", FIVE[::-1])]
+    for cell in cells[1:]:
+        lines += seeds_of("a", cell, "four", FIVE[::-1])
     outcome, ran = claim_on(lines, "simcse/no-dropout-degrades")
     assert (outcome.outcome, ran) == ("for", 3)
 
@@ -268,12 +276,8 @@ def test_counts_by_paper_and_item():
     assert paper.printed > table.printed
 
 
-def five_below(gap):
-    return [f"{float(value) - gap:.2f}" for value in FIVE]
-
-
 def test_a_diagnosis_has_reruns_of_others_and_effects_of_single_facts():
-    lower, lowest = five_below(0.5), five_below(0.9)
+    lower, lowest = five_plus(-0.5), five_plus(-0.9)
     measurements = measurements_of([
         *seeds_of("a", UNSUP, "printed", FIVE), *seeds_of("a", UNSUP, "four", lower),
         *seeds_of("a", UNSUP, "four-head", lowest), ("b", UNSUP, "printed", None, "73.47"),

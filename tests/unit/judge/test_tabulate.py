@@ -29,6 +29,7 @@ def planned(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def plan_of(*rows, seeds=1):
+        """Compile a table of these rows; the default is one row and one seed."""
         shutil.rmtree("papers", ignore_errors=True)
         table = {
             "setting": {"metric": "spearman"},

@@ -172,6 +172,7 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
     table = ["--set", str(own), "first=a", "second=b", "score=score", "range=0,99"]
 
     def evaluate(name, root=data):
+        """Run `replicse evaluate`, by default on the data of all tests."""
         words = ["--encoder", str(folder), "--suite", "sts-dev", "--options", json.dumps(OPTIONS)]
         place = ["--data", str(root), "--out", str(tmp_path / f"{name}.json"), "--device", "cpu"]
         assert main(["evaluate", *words, *table, *place]) == 0

@@ -129,6 +129,7 @@ class Table:
 
 
 def tokens(rows=200, length=40):
+    """Return a batch of random tokens, by default 200 rows of 40 tokens."""
     ids = torch.randint(5, 100, (rows * length,), generator=torch.Generator().manual_seed(0))
     ids = ids.view(rows, length)
     ids[:, 0], ids[:, -1] = 2, 3

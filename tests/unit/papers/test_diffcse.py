@@ -45,12 +45,17 @@ def generator_folder(home, family="bert"):
 
 
 def sentences(family, seed, lengths=LENGTHS):
+    """Return a batch of random tokens between a family's special tokens.
+
+    The default is four rows of different lengths.
+    """
     random, special = np.random.default_rng(seed), SPECIAL[family]
     rows = [[special.cls, *random.integers(5, 97, length - 2), special.sep] for length in lengths]
     return TokenBatch.from_rows(list(map(np.array, rows)))
 
 
 def model_of(family="bert"):
+    """Create a model without dropout, by default a BERT."""
     torch.manual_seed(1)
     backbone = tiny(family, token_head=True)
     backbone.set_dropout(0, 0)
@@ -87,6 +92,7 @@ def prepared(home, family="bert", name="rtd", **options):
 
 
 def step_of(model, columns, vectors=None, seed=5):
+    """Return a step; by default the sentence vectors are random."""
     if vectors is None:
         torch.manual_seed(2)
         vectors = [torch.randn(column.rows, 32, requires_grad=True) for column in columns]
@@ -94,6 +100,10 @@ def step_of(model, columns, vectors=None, seed=5):
 
 
 def rows_of(batch, tokens=None):
+    """Return the rows of a batch as a list of lists.
+
+    By default, these are the token ids; labels of the tokens can be given instead.
+    """
     tokens = batch.tokens if tokens is None else tokens
     bounds = batch.offsets.tolist()
     return [tokens[start:stop].tolist() for start, stop in itertools.pairwise(bounds)]
@@ -101,8 +111,11 @@ def rows_of(batch, tokens=None):
 
 def pad_rows(rows, filler):
     longest = max(map(len, rows))
-    ids = torch.tensor([row + [filler] * (longest - len(row)) for row in rows])
-    mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
+    ids = torch.full((len(rows), longest), filler)
+    mask = torch.zeros_like(ids)
+    for number, row in enumerate(rows):
+        ids[number, : len(row)] = torch.tensor(row)
+        mask[number, : len(row)] = 1
     return ids, mask
 
 
@@ -147,9 +160,9 @@ def slow_states(discriminator, ids, mask, vectors):
 
 
 def cross_entropy(logits, target):
-    logits = list(map(float, logits))
-    largest = max(logits)
-    return largest + math.log(sum(math.exp(value - largest) for value in logits)) - logits[target]
+    logits = np.array(logits, dtype=float)
+    largest = logits.max()
+    return largest + math.log(np.exp(logits - largest).sum()) - logits[target]
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
@@ -166,7 +179,7 @@ def test_the_loss_is_that_of_the_padded_loop(tmp_path, family):
         TokenBatch.concatenate(columns), model.backbone, 0.3, torch.Generator().manual_seed(5)
     )
     generator, discriminator = reference_models(tmp_path, term, model, family)
-    originals = [row for column in columns for row in rows_of(column)]
+    originals = [*rows_of(columns[0]), *rows_of(columns[1])]
     ids, mask = pad_rows(rows_of(masked.batch), special.pad)
     with torch.no_grad():
         written = generator(input_ids=ids, attention_mask=mask).logits.argmax(-1)
@@ -228,7 +241,7 @@ def test_inserted_tokens_are_the_generators_and_the_others_stay(tmp_path):
     batch = sentences("bert", 3, lengths=(2, 3, 9, 12, 18))
     edited = insert(batch, 0.3, term.generator, model.backbone, torch.Generator().manual_seed(0))
     added = [0, 1, 2, 3, 5]
-    assert edited.batch.lengths.tolist() == [a + b for a, b in zip((2, 3, 9, 12, 18), added, strict=True)]
+    assert (edited.batch.lengths - batch.lengths).tolist() == added
     labels = rows_of(edited.batch, edited.labels)
     assert list(map(sum, labels)) == added
     masked = []
@@ -258,7 +271,7 @@ def test_deleted_tokens_are_marked_at_their_followers():
     for seed in range(60):
         edited = delete(batch, 0.3, torch.Generator().manual_seed(seed))
         gone = [0, 0, 1, 2, 6]
-        assert edited.batch.lengths.tolist() == [a - b for a, b in zip(lengths, gone, strict=True)]
+        assert (batch.lengths - edited.batch.lengths).tolist() == gone
         rows = zip(rows_of(batch), rows_of(edited.batch), rows_of(edited.batch, edited.labels), strict=True)
         for original, row, label in rows:
             assert row[0] == original[0] and row[-1] == original[-1] and row == sorted(row)

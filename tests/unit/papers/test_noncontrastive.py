@@ -50,7 +50,7 @@ def two_views(rows, width, seed=0, dtype=torch.float64):
 def direct_barlow_twins(views, weight=0.0051):
     """Compute Barlow Twins from the correlation matrix (Zbontar et al., 2021).
 
-    As in BatchNorm, 1e-5 is added to a variance.
+    As in BatchNorm, 1e-5 is added to a variance. The default weight is the paper's.
     """
     first, second = ((view - view.mean(0)) / (view.var(0, unbiased=False) + 1e-5).sqrt() for view in views)
     matrix = first.T @ second / len(first)

@@ -66,6 +66,7 @@ def listnet(student, taught, diagonal=False, epsilon=0):
 
 
 def listmle(student, taught, diagonal=False, epsilon=0):
+    """Compute ListMLE in a loop; the default of `epsilon` is 0."""
     total = 0
     for scores, ranks in lists(student, taught, diagonal):
         ranked = scores[sorted(range(len(ranks)), key=lambda place: -float(ranks[place]))]

@@ -17,6 +17,7 @@ VERDICTS = [verdict for verdict in typing.get_args(Verdict) if verdict]
 
 
 def result(reported=None, **parts):
+    """Return a cell; by default the paper reports no number."""
     printed = None if reported is None else Reported(value=reported, source="Table 1")
     return CellResult(row="r", column="c", metric="m", protocol="as-described", reported=printed, **parts)
 

@@ -35,6 +35,20 @@ def as_strings(record):
     return dict.fromkeys(record, "") | present
 
 
+def texts_of(artists):
+    """Return the strings of texts in a figure as a list; skip empty texts."""
+    return [artist.get_text() for artist in artists if artist.get_text()]
+
+
+def boxes_of(artists):
+    """Return a list of the bounding boxes of texts in a figure."""
+    return [artist.get_window_extent() for artist in artists if artist.get_text()]
+
+
+def have_overlap(boxes):
+    return any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+
+
 def item_of(kind, scale="paper"):
     """Return an example for a kind of figure.
 
@@ -52,7 +66,7 @@ def item_of(kind, scale="paper"):
 def test_a_kind_is_written_with_its_data_and_the_same_bytes_twice(kind, tmp_path):
     records = records_of(item_of(kind))
     files = draw(kind, records, tmp_path / "one" / "table.3", title="A title")
-    assert [path.name for path in files] == [f"table.3.{suffix}" for suffix in ("svg", "png", "pdf", "csv")]
+    assert [path.name for path in files] == ["table.3.svg", "table.3.png", "table.3.pdf", "table.3.csv"]
     again = draw(kind, records, tmp_path / "two" / "table.3", title="A title")
     for first, second in zip(files, again, strict=True):
         assert first.read_bytes() == second.read_bytes() and first.stat().st_size > 300
@@ -95,9 +109,8 @@ def test_a_trajectory_has_a_line_by_seed_and_names_that_hide_no_other():
     for seed in seeds:
         values = [cell.values[seed].value for cell in cells if cell.metric == "alignment"]
         assert any(list(way) == values for way in ways)
-    boxes = [text.get_window_extent() for text in axes.texts if text.get_text()]
-    assert [text.get_text() for text in axes.texts if text.get_text()] == [each.label for each in item.rows]
-    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    assert texts_of(axes.texts) == [each.label for each in item.rows]
+    assert not have_overlap(boxes_of(axes.texts))
 
 
 def test_planes_of_a_trajectory_share_a_row_and_the_key_names_many_methods():
@@ -108,12 +121,12 @@ def test_planes_of_a_trajectory_share_a_row_and_the_key_names_many_methods():
     assert {axes.get_xlabel() for axes in drawn.axes} == {"uniformity (lower is better)"}
     assert (left.get_ylabel(), right.get_ylabel()) == ("alignment (lower is better)", "")
     rows = [row.label for row in item.rows]
-    assert [text.get_text() for text in drawn.legends[0].get_texts()][: len(rows)] == rows
-    assert not any(text.get_text() for axes in drawn.axes for text in axes.texts)
+    assert texts_of(drawn.legends[0].get_texts())[: len(rows)] == rows
+    assert texts_of([*left.texts, *right.texts]) == []
 
 
 def titles(axes):
-    return {text for where in ("left", "center", "right") for text in axes.get_title(loc=where).split("\n")}
+    return "\n".join(axes.get_title(loc=side) for side in ("left", "center", "right"))
 
 
 @pytest.mark.parametrize("kind", ["trajectory", "scatter", "profile", "spectrum"])
@@ -130,7 +143,8 @@ def test_the_one_title_of_a_figure_says_that_a_smaller_scale_is_not_comparable(k
     ((figure, *_, title),) = drawn
     assert title == f"{item.item} · micro: not comparable"
     assert not figure.get_suptitle()
-    assert not any("not comparable" in text for axes in figure.axes for text in titles(axes))
+    for axes in figure.axes:
+        assert "not comparable" not in titles(axes)
 
 
 @pytest.mark.parametrize("kind", ["profile", "bars"])
@@ -141,8 +155,7 @@ def test_two_seeds_are_dots_and_no_interval(kind):
     assert records[0]["seeds"] == tuple(value.value for value in cell.values)
     assert {(record["low"], record["high"]) for record in records} == {(None, None)}
     drawn = figures.DRAWERS[kind](frame(records))
-    legend = [text.get_text() for text in drawn.legends[0].get_texts()]
-    assert legend == ["reported", "reproduced", "one seed"]
+    assert texts_of(drawn.legends[0].get_texts()) == ["reported", "reproduced", "one seed"]
     pairs = [line.get_xydata() for line in drawn.axes[0].lines if len(line.get_xydata()) == 2]
     values = sorted(value.value for value in cell.values)
     axis = 1 if kind == "profile" else 0
@@ -204,37 +217,31 @@ def test_labels_of_people_are_text_and_no_formulas(label, tmp_path):
     draw("bars", records, tmp_path / "table", title=label)
 
 
-def boxes_of(texts):
-    """Return a list of the bounding boxes of texts in a figure."""
-    return [text.get_window_extent() for text in texts if text.get_text()]
-
-
 def test_many_encoders_of_a_scatter_have_numbers_and_a_key():
     one = {**PLACE, "metric": "spearman", "seeds": ()}
     records = [
         {**one, "label": f"Encoder {n}", "alignment": 0.2 + n / 500, "score": 70.0 + n} for n in range(10)
     ]
     drawn = figures.scatter(frame([*records, {**records[0], "alignment": 0.9, "source": "other"}]))
-    assert [text.get_text() for text in drawn.axes[0].texts] == list(map(str, range(1, 11)))
-    key = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert texts_of(drawn.axes[0].texts) == list(map(str, range(1, 11)))
+    key = texts_of(drawn.legends[0].get_texts())
     assert (key[0], key[9]) == ("1 Encoder 0 (70.0, 70.0)", "10 Encoder 9 (79.0)")
-    boxes = boxes_of(drawn.axes[0].texts)
-    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    assert not have_overlap(boxes_of(drawn.axes[0].texts))
     few = figures.scatter(frame(records[:6]))
     assert few.axes[0].texts[5].get_text() == "Encoder 5 (75.0)" and not few.legends
 
 
 def test_panels_on_their_own_scales_say_so_within_their_height():
     numbers = {"reported": None, "low": None, "high": None, "seeds": (), "metric": "STS-B dev (spearman)"}
-    rows = [(group, str(place), 10.0**group + place) for group in range(3) for place in range(3)]
-    records = [
-        {**numbers, "group": str(group), "row": row, "reproduced": value} for group, row, value in rows
-    ]
+    records = []
+    for group, place in itertools.product(range(3), range(3)):
+        value = 10.0**group + place
+        records.append({**numbers, "group": str(group), "row": str(place), "reproduced": value})
     drawn = figures.profile(frame(records))
     drawn.draw_without_rendering()
     labels = boxes_of(axes.yaxis.label for axes in drawn.axes)
     assert "own scale" in drawn.axes[0].get_ylabel()
-    assert not any(one.overlaps(other) for one, other in itertools.combinations(labels, 2))
+    assert not have_overlap(labels)
 
 
 def effects_drawn(values):
@@ -260,7 +267,7 @@ def test_an_effect_far_beyond_the_others_is_an_arrow_with_its_number():
     """
     axes = effects_drawn({"a": -16.6, "b": 4.0, "c": 2.0})
     assert axes.get_xscale() == "linear"
-    assert [text.get_text() for text in axes.texts] == ["\N{MINUS SIGN}16.6"]
+    assert texts_of(axes.texts) == ["\N{MINUS SIGN}16.6"]
     assert -5 < axes.get_xlim()[0] < -4, "as wide as the largest of the others"
 
 
@@ -276,10 +283,10 @@ def test_the_density_of_a_collapsed_encoder_is_a_spike():
     At scale micro, all cosines are in the highest bins; the density was once a slope over the whole
     axis.
     """
-    records = [
-        {"encoder": "e", "group": "0-1", "cosine": place / 50 - 0.99, "density": 50.0 * (place == 99)}
-        for place in range(100)
-    ]
+    records = []
+    for place in range(100):
+        density = 50.0 * (place == 99)
+        records.append({"encoder": "e", "group": "0-1", "cosine": place / 50 - 0.99, "density": density})
     (axes,) = figures.density(frame(records)).axes
     low, high = axes.get_xlim()
     assert high - low > 0.2

@@ -18,12 +18,14 @@ from replicse.show.formats import latex
 
 
 def cell(row, column, reproduced, metric="m", protocol="as-described", reported=None, **more):
+    """Return a cell, by default of the text of the paper without a number."""
     printed = None if reported is None else {"value": reported, "source": "", **more.pop("printed", {})}
     entry = {"row": row, "column": column, "metric": metric, "protocol": protocol, "reproduced": reproduced}
     return CellResult.of({**entry, "reported": printed, **more}, "cell")
 
 
 def table(rows, columns=("a",), cells=(), **more):
+    """Return an item; the default is one column and no cells."""
     heads = []
     for column in columns:
         if not isinstance(column, ColumnHead):

@@ -52,7 +52,12 @@ def differences(name, cells):
         if (one[0] == other[0] or one[1] == other[1]) and len(first) == len(second) > 2:
             found = paired_difference(first, second)
             yield found.mean, found.low, found.high
-    for row in read_rows(str(ROOT / f"reports/studies/{name}/adjudication.csv")):
+    yield from effects_in(read_rows(str(ROOT / f"reports/studies/{name}/adjudication.csv")))
+
+
+def effects_in(rows):
+    """Yield mean, lower and upper bound of each row that has an interval."""
+    for row in rows:
         if row["low"]:
             yield float(row["effect"]), float(row["low"]), float(row["high"])
 
@@ -129,17 +134,15 @@ def families(name):
     values = study.values.dropna(subset="value").sort_values("seed")
     if name == "causes":
         measured = read_rows(ROOT / "workflow/causes-measured.csv")
-        rows = [row for row in measured if row["encoder"] == "compact" and row["low"]]
-        tested = [{(float(row["effect"]), float(row["low"]), float(row["high"])) for row in rows}]
+        rows = [row for row in measured if row["encoder"] == "compact"]
+        tested = [set(effects_in(rows))]
     elif name == "followups":
         means = values[values["column"] == "avg"].groupby("row")["value"].apply(list)
         pairs = [(row, "simcse") for row in means.index if row != "simcse"] + [("crops", "crops-dropout")]
         found = [paired_difference(means[one], means[other]) for one, other in pairs]
         tested = [{(each.mean, each.low, each.high) for each in found}]
     elif name == "compact":
-        adjudicated = [
-            row for row in read_rows(ROOT / "reports/studies/compact/adjudication.csv") if row["low"]
-        ]
+        adjudicated = read_rows(ROOT / "reports/studies/compact/adjudication.csv")
         effects = [effect for item in judged_items(name) for effect in item.effects]
         # "No dropout" on STS-B is crossed with backbones in a table; the other table has three of these runs.
         once = {
@@ -149,7 +152,7 @@ def families(name):
         }
         tested = [
             {(each.ours.mean, each.ours.low, each.ours.high) for each in once.values()},
-            {(float(row["effect"]), float(row["low"]), float(row["high"])) for row in adjudicated},
+            set(effects_in(adjudicated)),
         ]
     elif name == "minilm":
         effects = [effect for item in judged_items(name) for effect in item.effects]

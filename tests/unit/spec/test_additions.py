@@ -33,6 +33,7 @@ def plan(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def made(columns=COLUMNS, scale="micro", rows=("trained",), workflow="workflow", change=None, **config):
+        """Compile an own table, by default one row at scale micro."""
         if not (tmp_path / workflow).exists():
             table = {
                 "columns": [

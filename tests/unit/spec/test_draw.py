@@ -17,6 +17,7 @@ DOMAINS = {
 
 
 def draw(jobs=50, seed=0, domains=DOMAINS):
+    """Return a random search, by default of 50 jobs."""
     return Draw.of({"jobs": jobs, "seed": seed, "domains": domains}, "a draw")
 
 
@@ -63,6 +64,7 @@ COLUMNS = [
 
 
 def table(jobs=5, **more):
+    """Return a table with a random search, by default of 5 jobs."""
     row = {"id": "drawn", "encoder": {"use": "plain", "draw": {"jobs": jobs, "domains": DOMAINS}}}
     return {"columns": COLUMNS, "rows": [row], **more}
 

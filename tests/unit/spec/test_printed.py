@@ -36,6 +36,7 @@ def test_any_other_text_has_no_number(text):
 
 
 def reported(tmp_path, value, metric="spearman", header=HEADER, more=""):
+    """Write and parse a reported number, by default of Spearman."""
     file = tmp_path / "reported.csv"
     file.write_text(f'{header}\nt,r,c,{metric},"{value}",x,{more}\n', encoding="utf-8")
     return read_reported(file)

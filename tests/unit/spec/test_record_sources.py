@@ -31,6 +31,7 @@ LINES = [f"{AVERAGE},printed,0,75.30,scores.csv", f"{AVERAGE},four,,74.8,{'b' * 
 
 
 def write_source(folder, name="lab", source=SOURCE, lines=LINES):
+    """Write the two files of a source; the default source is valid."""
     (folder / "record").mkdir(parents=True, exist_ok=True)
     (folder / "record" / f"{name}.yaml").write_text(yaml.safe_dump(source))
     (folder / "record" / f"{name}.csv").write_text("\n".join(["cell,setting,seed,value,place", *lines]))

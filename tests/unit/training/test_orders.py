@@ -33,6 +33,7 @@ def rows(tmp_path):
     write_store(tmp_path / "store", texts, micro.tokenizer_file(tmp_path), 16, {}, None, labels)
 
     def ordered(order, epoch=0):
+        """Return the rows of an epoch as a list; the default epoch is 0."""
         data = TrainingData([tmp_path / "store"], 8, 7, order_of(order))
         found = data.order.made_by()(data, epoch, np.random.default_rng([7, epoch]), data.order).tolist()
         batches = [label for _, some in data.batches(4 * epoch, 4 * epoch + 4) for label in some.tolist()]

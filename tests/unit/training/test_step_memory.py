@@ -44,6 +44,7 @@ class Memory:
 
 
 def trained(folder, rows=16, **options):
+    """Train a run; by default 16 rows fit in memory."""
     folder.mkdir()
     trainer = micro.trainer_of(micro.job(folder, **CHANGED_BY_A_PASS), folder, **options)
     Memory(trainer, rows)
