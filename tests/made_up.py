@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+from itertools import chain
 from pathlib import Path
 
 import yaml
@@ -52,7 +53,7 @@ def write_scores(plan, items, score, protocols=None, failures=None):
         failures: Dict from a metric path to the reason of an undefined number, used in files with this path.
     """
     found = {}
-    for cell in (cell for item in items for cell in plan.cells[item]):
+    for cell in chain.from_iterable(plan.cells[item] for item in items):
         for operand in cell.operands or (cell,):
             if operand.metric_path and (protocols is None or cell.protocol in protocols):
                 for place, encoder in enumerate(operand.encoders):
@@ -104,7 +105,10 @@ def _cell_result(cell):
     machines = re.findall(r"([^|]+) \((.+?)\), (\w+), (\d+ threads?)(?: [|] )?", cell["machine"])
     printed, spread = cell["reported"], cell["published_sd"]
     return {
-        **{name: cell[name] for name in ("row", "column", "protocol", "values")},
+        "row": cell["row"],
+        "column": cell["column"],
+        "protocol": cell["protocol"],
+        "values": cell["values"],
         "metric": cell["metric"].rpartition("/")[2],
         "metric_path": cell["metric"],
         "encoders": [value["encoder"] for value in cell["values"]],
@@ -189,8 +193,10 @@ def write_workflow(folder):
 
 def plugins_of(paper):
     """Return the plug-ins in the folder of a paper: files and packages."""
-    files = [file for file in paper.glob("*.py") if not (paper / "method.py").exists()]
-    return sorted([*files, *(file.parent for file in paper.glob("*/__init__.py"))])
+    packages = [file.parent for file in paper.glob("*/__init__.py")]
+    if (paper / "method.py").exists():
+        return sorted(packages)
+    return sorted([*paper.glob("*.py"), *packages])
 
 
 def write_workspace(folder, key):

@@ -100,7 +100,7 @@ class Pretended(Tensor):
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+        given = _tensors((args, kwargs))
         name = func._schema.name
         strange = [one for one in given if not isinstance(one, Pretended) and one.dim()]
         # Only these operations can copy between devices.
@@ -109,6 +109,10 @@ class Pretended(Tensor):
         result = func(*tree_map(_inner, args), **tree_map(_inner, kwargs))
         _count(func, name, args, result, given)
         return tree_map(_outer(given), result)
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
 
 
 def _device_and_shape(tensor: Tensor) -> str:
@@ -135,15 +139,11 @@ def _outer(given: list[Tensor]) -> Callable[[Any], Any]:
 
 def _count(func: Any, name: str, args: tuple[Any, ...], result: Any, given: list[Tensor]) -> None:
     overload = f"{name}.{func._overloadname}"
-    masks = [
-        one
-        for one in tree_leaves(args[1:])
-        if isinstance(one, Tensor) and one.dtype in (torch.bool, torch.uint8)
-    ]
+    masks = [one for one in _tensors(args[1:]) if one.dtype in (torch.bool, torch.uint8)]
     by_mask = name in ("aten::index", "aten::index_put_", "aten::index_put") and bool(masks)
     if name in READING or overload in READING or by_mask:
         _work.wait(name.removeprefix("aten::") + (" by a mask" if by_mask else ""))
-    made = [one for one in tree_leaves(result) if isinstance(one, Tensor)]
+    made = _tensors(result)
     starts = {_inner(one).untyped_storage().data_ptr() for one in given}
     is_view = (
         made

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -37,8 +39,10 @@ def prose(text):
 
 def anchors(text):
     """Return the anchors of a page's headings, as in GitHub and mkdocs."""
-    slugs = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in HEADING.findall(text))
-    return {slug.strip().replace(" ", "-") for slug in slugs} | set(re.findall(r'id="([^"]+)"', text))
+    found = set(re.findall(r'id="([^"]+)"', text))
+    for heading in HEADING.findall(text):
+        found.add(re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-"))
+    return found
 
 
 def dead_links(file):
@@ -64,7 +68,7 @@ def pages_of(entry):
     if isinstance(entry, str):
         return [entry]
     parts = entry.values() if isinstance(entry, dict) else entry
-    return [page for part in parts for page in pages_of(part)]
+    return list(chain.from_iterable(map(pages_of, parts)))
 
 
 def reached(start):
@@ -74,8 +78,8 @@ def reached(start):
         file = waiting.pop()
         if file not in pages and file.suffix == ".md" and file.is_file():
             pages.add(file)
-            links = (link.partition("#")[0] for link in LINK.findall(prose(file.read_text(encoding="utf-8"))))
-            waiting += [(file.parent / link).resolve() for link in links]
+            for link in LINK.findall(prose(file.read_text(encoding="utf-8"))):
+                waiting.append((file.parent / link.partition("#")[0]).resolve())
     return pages
 
 
@@ -109,7 +113,9 @@ def texts():
 
     This includes code, workflow, tests and documentation.
     """
-    files = [*ROOT.iterdir(), *(file for room in ROOMS for file in (ROOT / room).rglob("*"))]
+    files = list(ROOT.iterdir())
+    for room in ROOMS:
+        files += (ROOT / room).rglob("*")
     for file in files:
         if file.is_file() and "__pycache__" not in file.parts and file.suffix not in (".png", ".svg", ".pyc"):
             yield file.relative_to(ROOT), file.read_text(encoding="utf-8", errors="replace")
@@ -130,7 +136,10 @@ def unresolved(text, methods):
         "methods": set(re.findall(rf"^(?:#+ |- \*\*)({NUMBER})\b", methods, re.MULTILINE)),
         "pitfall": set(re.findall(r"^(\d+)\. \*\*", methods, re.MULTILINE)),
     }
-    return [f"{kind} {number}" for kind in cited for number in sorted(cited[kind] - there[kind])]
+    missing = []
+    for kind, numbers in cited.items():
+        missing += [f"{kind} {number}" for number in sorted(numbers - there[kind])]
+    return missing
 
 
 def test_every_citation_of_a_method_or_a_pitfall_resolves():
@@ -144,23 +153,16 @@ PRINTED = re.compile(r"(?<![\w./-])replicse (?!import\b|where\b|already\b)([a-z]
 
 
 def test_every_verb_and_option_that_is_printed_anywhere_exists():
-    found = {
-        (verb, tuple(re.findall(r" (--[a-z-]+)", rest.partition(" -- ")[0])))
-        for path, text in texts()
-        if path != Path("docs/changelog.md")
-        and path.name != "verbs-nothing.txt"  # removed verbs, and a misspelt verb
-        for verb, rest in PRINTED.findall(text.replace("\\\n", " "))
-    }
-    found -= {("help", ())}  # prints a page
-    assert {verb for verb, _ in found} == VERBS.keys() | {"job"}
-    parsers = {verb: verb_parser(verb) for verb, _ in found}
-    unknown = {
-        f"replicse {verb} {option}"
-        for verb, options in found
-        for option in options
-        if option not in {"--help", *parsers[verb]._option_string_actions}
-    }
-    assert unknown == set()
+    options = defaultdict(set)
+    for path, text in texts():
+        # These have removed verbs, and a misspelt verb.
+        if path != Path("docs/changelog.md") and path.name != "verbs-nothing.txt":
+            for verb, rest in PRINTED.findall(text.replace("\\\n", " ")):
+                options[verb].update(re.findall(r" (--[a-z-]+)", rest.partition(" -- ")[0]))
+    assert not options.pop("help", None), "it prints a page"
+    assert options.keys() == VERBS.keys() | {"job"}
+    for verb, printed in options.items():
+        assert printed <= {"--help", *verb_parser(verb)._option_string_actions}, verb
 
 
 def test_every_example_of_a_help_can_be_parsed():
@@ -176,10 +178,6 @@ def test_no_reason_is_the_number_of_an_issue():
     Readers cannot see a tracker of this project. Issues of the papers' repositories may be cited in their
     folders.
     """
-    found = [
-        f"{path}: {match[0]}"
-        for path, text in texts()
-        if path.parts[:2] != ("workflow", "papers")
-        for match in ISSUE.finditer(text)
-    ]
-    assert found == []
+    for path, text in texts():
+        if path.parts[:2] != ("workflow", "papers"):
+            assert ISSUE.findall(text) == [], path

@@ -3,6 +3,7 @@
 The papers should not change the package.
 """
 
+import copy
 from pathlib import Path
 
 import micro
@@ -11,6 +12,7 @@ import pytest
 import torch
 import yaml
 from made_up import write_workspace
+from one_step import rows_of
 from places import ROOT
 from tiny_encoders import tiny
 
@@ -95,7 +97,7 @@ def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path):
     cut = train(job, root, tmp_path / "cut/out", tmp_path / "cut/state", CPU)
     assert micro.equal_runs(tmp_path / "whole/out", tmp_path / "cut/out")
     kept, found = whole.objectives.state_dict(), cut.objectives.state_dict()
-    assert kept.keys() == found.keys() and all(torch.equal(kept[name], found[name]) for name in kept)
+    torch.testing.assert_close(dict(kept), dict(found), rtol=0, atol=0)
 
 
 def test_chunks_find_what_the_whole_batch_finds(tmp_path):
@@ -103,7 +105,8 @@ def test_chunks_find_what_the_whole_batch_finds(tmp_path):
     steps = {**STEPS, "batch_size": 16, "learning_rate": 1e-5, "clip": 1000, "steps": 6}
     for layers in ([0, 0], [0, -1]):
         job = with_momentum(tmp_path, optimisation=steps, freeze={"embeddings": True, "layers": layers})
-        whole, found = (parted.steps(job, tmp_path, parts) for parts in (Parts(), Parts(chunk=5)))
+        whole = parted.steps(job, tmp_path, Parts())
+        found = parted.steps(job, tmp_path, Parts(chunk=5))
         for part in ("losses", "gradients", "weights"):
             torch.testing.assert_close(found[part], whole[part], rtol=1e-9, atol=1e-9)
 
@@ -149,13 +152,14 @@ def test_a_teacher_is_read_as_it_would_be_evaluated_and_never_trained(tmp_path):
     trainer = micro.trainer_of(micro.job(tmp_path, objective=[term], selection={"every": 0}), tmp_path)
     (made,) = trainer.sources[0].objective.terms
     source, job = trainer.sources[0], trainer.job
-    weights = [parameter.clone() for each in made.teachers for parameter in each.backbone.parameters()]
+    before = [copy.deepcopy(each.backbone.state_dict()) for each in made.teachers]
     columns, labels = next(source.data.batches(0, 1))
     trainer._update(0, source, columns, labels)
-    after = [parameter for each in made.teachers for parameter in each.backbone.parameters()]
-    assert all(torch.equal(*pair) for pair in zip(weights, after, strict=True)), "nothing trains a teacher"
-    texts = [columns[0].slice(row, row + 1).tokens.tolist() for row in range(columns[0].rows)]
-    decoded = [load_tokenizer(job.tokenizer, None).decode(text) for text in texts]
+    for each, weights in zip(made.teachers, before, strict=True):
+        after = each.backbone.state_dict()
+        assert all(torch.equal(after[name], weight) for name, weight in weights.items()), "it is not trained"
+    tokenizer = load_tokenizer(job.tokenizer, None)
+    decoded = list(map(tokenizer.decode, rows_of(columns[0])))
     for spec, teacher in zip((one, other), made.teachers, strict=True):
         encoder = SentenceEncoder.open(spec["folder"], spec["pooling"], device="cpu")
         expected = torch.from_numpy(encoder(decoded))
@@ -166,11 +170,11 @@ def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
     plan = plan_of("teacher")
     graph = list_jobs(plan)
     for seed in (0, 1):
-        rows = ("teacher", "student", "second-generation", "of-two")
-        teacher, student, second, of_two = (run_of(plan, "teacher", row, seed) for row in rows)
-        best, last = (
-            plan.paths.run(run.run_id, name) for run, name in ((teacher, "best"), (student, "last"))
-        )
+        teacher = run_of(plan, "teacher", "teacher", seed)
+        student = run_of(plan, "teacher", "student", seed)
+        second = run_of(plan, "teacher", "second-generation", seed)
+        of_two = run_of(plan, "teacher", "of-two", seed)
+        best, last = plan.paths.run(teacher.run_id, "best"), plan.paths.run(student.run_id, "last")
         (model,) = frozen_models(student.terms)
         assert model.folder == best and str(model.pooling) == "cls"
         assert teacher.seed == student.seed == seed
@@ -254,7 +258,8 @@ def test_frozen_weights_stay_and_the_others_are_trained(tmp_path):
     count = sum(before[name].numel() for name in trained)
     assert micro.metrics(tmp_path / "out")["parameters"] == count
     inner = trainer.model.backbone.layers
-    assert not any(p.grad is not None for p in inner[0].parameters())
+    for parameter in inner[0].parameters():
+        assert parameter.grad is None
 
 
 @pytest.mark.parametrize(

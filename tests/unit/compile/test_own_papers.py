@@ -37,8 +37,13 @@ def study(scale="micro", paper="mine"):
     return compile_study({"scale": scale, "papers": {paper: "all"}, "seeds": [0]}, WORKFLOW)
 
 
-def optimisation(study):
+def contrastive_run(study):
     (run,) = (run for run in study.runs.values() if run.objective[0].term == "infonce")
+    return run
+
+
+def optimisation(study):
+    run = contrastive_run(study)
     return run.optimisation.batch_size, run.optimisation.steps, run.optimisation.learning_rate
 
 
@@ -76,8 +81,10 @@ def test_searches_of_an_own_paper_are_run_completely_at_packaged_scales(mine):
     For shipped papers, micro uses four other learning rates, and two jobs of a random search.
     """
     draw = {"jobs": 5, "domains": {"dropout.hidden": {"uniform": [0, 0.3]}}}
-    searches = [{"grid": {"optimisation.learning_rate": [2e-2, 3e-2]}}, {"draw": draw}]
-    rows = [{"id": f"s{place}", "encoder": {"use": "own", **each}} for place, each in enumerate(searches)]
+    rows = [
+        {"id": "s0", "encoder": {"use": "own", "grid": {"optimisation.learning_rate": [2e-2, 3e-2]}}},
+        {"id": "s1", "encoder": {"use": "own", "draw": draw}},
+    ]
     table = {"columns": [{**COLUMN, "over": {"jobs": "max"}}], "rows": rows}
     write_paper(mine, "found", {"table1": table}, recipes={"own": OWN})
 
@@ -105,7 +112,7 @@ def test_steps_that_the_epochs_of_a_recipe_do_not_reach_are_told(mine, capsys):
     )
     assert ends in told(epochs=1) and "ends the run" not in told(epochs=250)
     assert "ends the run" not in told()
-    (run,) = (run for run in study().runs.values() if run.objective[0].term == "infonce")
+    run = contrastive_run(study())
     assert (run.optimisation.steps, run.optimisation.epochs) == (1000, None)
 
 
@@ -211,20 +218,16 @@ def test_a_rate_a_step_count_and_a_fraction_that_are_likely_mistakes_are_noted(m
     corpus = {"format": "table", "file": "own.csv", "text": "sentence", "rows": 640}
     (mine / "own.csv").write_text("sentence\n" + "A sentence of our own.\n" * 640)
     (mine / "papers/likely/corpora.yaml").write_text(yaml.safe_dump({"corpora": {"ours": corpus}}))
-    assert (
-        sum(
-            'the value of likely/table1/own/stsb is "0.76"; multiply scores by 100' in note
-            for note in notes()
-        )
-        == 1
-    )
-    assert not [note for note in notes(learning_rate=1, steps=10000) if "diverge" in note or "times" in note]
-    assert any("learning_rate is 1000; most losses diverge" in note for note in notes(learning_rate=1000))
-    assert any("steps read the 640 rows of ours 1,001 times" in note for note in notes(steps=10010))
+    told = "\n".join(notes())
+    assert told.count('the value of likely/table1/own/stsb is "0.76"; multiply scores by 100') == 1
+    told = "\n".join(notes(learning_rate=1, steps=10000))
+    assert "diverge" not in told and "times" not in told
+    assert "learning_rate is 1000; most losses diverge" in "\n".join(notes(learning_rate=1000))
+    assert "steps read the 640 rows of ours 1,001 times" in "\n".join(notes(steps=10010))
 
 
 def test_columns_are_repeated_as_rows_are(mine):
-    years = [{"year": year} for year in (12, 13)]
+    years = [{"year": 12}, {"year": 13}]
     inner = {"id": "sts{year}", "metric": "spearman", "metric_path": "sts/STS{year}/all"}
     table = {**TABLE, "columns": [COLUMN, {"for_each": years, "columns": [inner]}]}
     write_paper(mine, "wide", {"table1": table}, recipes={"own": OWN})

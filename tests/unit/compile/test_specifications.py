@@ -70,9 +70,13 @@ def test_a_specification_says_what_a_job_is_given_and_depends_on(specifications,
     assert specification["outputs"][0] == f"results/micro/runs/{run}/best/model.safetensors"
 
 
+def first_job(specifications, stage):
+    return next(job for job in specifications.jobs.values() if job.stage == stage)
+
+
 def test_only_changed_specifications_are_written_again(specifications):
     specifications.write()
-    job = next(job for job in specifications.jobs.values() if job.stage == "train")
+    job = first_job(specifications, "train")
     others = [specifications.place(each) for each in specifications.jobs.values() if each is not job]
     for file in (*others, specifications.place(job)):
         os.utime(file, (1, 1))
@@ -101,7 +105,7 @@ def test_results_that_were_copied_without_dates_are_dated_in_order_again(specifi
 
 def test_an_edited_input_stays_newer_than_what_was_computed_from_it(specifications):
     finish_all(specifications)
-    job = next(job for job in specifications.jobs.values() if job.stage == "tabulate")
+    job = first_job(specifications, "tabulate")
     Path(job.inputs[0]).write_text("another score")
     specifications.write()
     assert not is_dated_right(specifications, job)
@@ -112,7 +116,7 @@ def test_an_edited_input_stays_newer_than_what_was_computed_from_it(specificatio
 )
 def test_a_result_without_a_copy_is_older_than_its_specification(specifications, spoil):
     finish_all(specifications)
-    job = next(job for job in specifications.jobs.values() if job.stage == "evaluate")
+    job = first_job(specifications, "evaluate")
     spoil(job.copy)
     specifications.write()
     assert specifications.place(job).stat().st_mtime_ns > max(
@@ -156,7 +160,7 @@ def test_what_has_changed_is_named_once_for_all_items_that_it_makes_out_of_date(
 
 
 def test_each_part_of_a_specification_counts(specifications):
-    job = next(job for job in specifications.jobs.values() if job.stage == "train")
+    job = first_job(specifications, "train")
     specification = json.loads(specifications.text(job))
     finish(specifications, job, 1)
     copy = read_copy(job.copy)
@@ -182,12 +186,14 @@ def test_the_plan_of_an_item_is_the_same_after_a_specification(scale):
     for item in study.items.values():
         plan = plan_item(study, item)
         read = ItemPlan.of(json.loads(json.dumps(plan.plain())), item.id)
-        assert [vars(cell) | {"item": 0, "row": cell.row.id, "operands": 0} for cell in read.planned] == [
-            vars(cell) | {"item": 0, "row": cell.row.id, "operands": 0} for cell in plan.planned
-        ] or _same_cells(read, plan)
+        assert list(map(flat, read.planned)) == list(map(flat, plan.planned)) or _same_cells(read, plan)
         assert read.plain() == plan.plain() and read.facts == plan.facts
         spreads += sum(facts.spread is not None for facts in read.facts.values())
     assert spreads or scale == "micro"
+
+
+def flat(cell):
+    return vars(cell) | {"item": 0, "row": cell.row.id, "operands": 0}
 
 
 def _same_cells(read, plan):

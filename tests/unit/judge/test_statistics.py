@@ -28,8 +28,11 @@ def slow_spearman(first, second):
     """
     x, y = slow_ranks(first), slow_ranks(second)
     mx, my = sum(x) / len(x), sum(y) / len(y)
-    xy = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
-    xx, yy = sum((a - mx) ** 2 for a in x), sum((b - my) ** 2 for b in y)
+    xx, xy, yy = 0, 0, 0
+    for a, b in zip(x, y, strict=True):
+        xx += (a - mx) ** 2
+        xy += (a - mx) * (b - my)
+        yy += (b - my) ** 2
     return xy / math.sqrt(xx * yy) if xx * yy else math.nan
 
 

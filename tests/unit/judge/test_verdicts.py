@@ -52,7 +52,7 @@ def test_within_seed_spread_against_the_formula():
 
 @pytest.mark.parametrize("count", [3, 10])
 def test_the_verdict_turns_where_the_formula_says(count):
-    values = [70 + 0.1 * step for step in range(count)]
+    values = (70 + 0.1 * np.arange(count)).tolist()
     half = T_975[count - 1] * statistics.stdev(values) * math.sqrt(1 + 1 / count) + 0.0005
     for edge, beyond in (
         (statistics.mean(values) - half, "higher"),
@@ -97,13 +97,12 @@ def test_false_alarms_are_five_percent_whatever_runs_a_spread_is_estimated_from(
     random = np.random.default_rng(100 * count + runs)
     ours, printed = random.normal(size=(2000, count)), random.normal(size=2000)
     spreads = np.sqrt(random.chisquare(runs - 1, 2000) / (runs - 1))
-    judgements = [
-        judged(row.tolist(), f"{number:.6f}", prior_sd=sd, prior_degrees=runs - 1)
-        for row, number, sd in zip(ours, printed, spreads, strict=True)
-    ]
-    alarms = np.array([each.verdict != "within seed spread" for each in judgements])
-    assert alarms.mean() == pytest.approx(0.05, abs=3.5 * math.sqrt(0.05 * 0.95 / 2000))
-    assert all((each.p < 0.05) == alarm for each, alarm in zip(judgements, alarms, strict=True))
+    alarms = 0
+    for row, number, sd in zip(ours, printed, spreads, strict=True):
+        found = judged(row.tolist(), f"{number:.6f}", prior_sd=sd, prior_degrees=runs - 1)
+        assert (found.p < 0.05) == (found.verdict != "within seed spread")
+        alarms += found.p < 0.05
+    assert alarms / 2000 == pytest.approx(0.05, abs=3.5 * math.sqrt(0.05 * 0.95 / 2000))
 
 
 def test_power_with_a_published_spread_is_not_lost_at_five_seeds():
@@ -153,7 +152,7 @@ def test_a_number_without_seeds_is_equal_up_to_the_rounding_of_print_or_a_twenty
 ):
     number = float(reported)
     for sign in (-1, 1):
-        inside, beyond = (number + sign * factor * margin for factor in (0.999, 1.001))
+        inside, beyond = number + sign * 0.999 * margin, number + sign * 1.001 * margin
         assert judged([inside], reported, seedless=True, rounding=rounding).verdict == "equal"
         assert judged([beyond], reported, seedless=True, rounding=rounding).verdict == "not equal"
 
@@ -164,7 +163,7 @@ def test_p_is_that_of_the_nearest_number_that_is_printed_so(shift):
 
     A published 76 can be any number between 75.5 and 76.5.
     """
-    values = [76.0 + shift + step for step in (-1.0, 0.0, 0.5, 0.5)]
+    values = (76.0 + shift + np.array([-1.0, 0.0, 0.5, 0.5])).tolist()
     mean, scale = statistics.mean(values), statistics.stdev(values) * math.sqrt(1 + 1 / 4)
     below, above = stats.t.cdf((76.5 - mean) / scale, 3), stats.t.sf((75.5 - mean) / scale, 3)
     assert judged(values, "76").p == pytest.approx(min(1, 2 * below, 2 * above))
@@ -214,10 +213,11 @@ def test_verdicts_of_a_paper_are_controlled_for_their_number():
         printed = random.normal(size=(200, 1))
         result = paper_of(random.normal(size=(200, 5)) - printed)
         (together,) = adjust_verdicts([result])
-        p = [cell.p for cell in result.cells]
-        assert [cell.p_adjusted for cell in together.cells] == stats.false_discovery_control(p).tolist()
-        before += sum(cell.verdict in ("higher", "lower") for cell in result.cells)
-        after += sum(cell.verdict in ("higher", "lower") for cell in together.cells)
+        adjusted = stats.false_discovery_control([cell.p for cell in result.cells])
+        for cell, found, p in zip(result.cells, together.cells, adjusted, strict=True):
+            assert found.p_adjusted == p
+            before += cell.verdict in ("higher", "lower")
+            after += found.verdict in ("higher", "lower")
     assert before == pytest.approx(200, abs=45) and after <= 5
     shifted = random.normal(size=(200, 10)) + 20 * (np.arange(200) < 100)[:, None]
     (together,) = adjust_verdicts([paper_of(shifted)])
@@ -234,16 +234,15 @@ def test_verdicts_are_controlled_within_the_text_of_a_paper_and_within_its_varia
     """
     random = np.random.default_rng(3)
     results = [
-        paper_of(random.normal(size=(count, 5)), *names)
-        for count, names in (
-            (7, ("one", "table1")),
-            (3, ("one", "table2")),
-            (4, ("one", "table3", "last-checkpoint")),
-            (5, ("two", "table1")),
-        )
+        paper_of(random.normal(size=(7, 5)), "one", "table1"),
+        paper_of(random.normal(size=(3, 5)), "one", "table2"),
+        paper_of(random.normal(size=(4, 5)), "one", "table3", "last-checkpoint"),
+        paper_of(random.normal(size=(5, 5)), "two", "table1"),
     ]
     found = adjust_verdicts(results)
     for family in ((0, 1), (2,), (3,)):
-        p = [cell.p for place in family for cell in results[place].cells]
-        adjusted = [cell.p_adjusted for place in family for cell in found[place].cells]
+        p, adjusted = [], []
+        for place in family:
+            p += [cell.p for cell in results[place].cells]
+            adjusted += [cell.p_adjusted for cell in found[place].cells]
         assert adjusted == pytest.approx(stats.false_discovery_control(p).tolist())

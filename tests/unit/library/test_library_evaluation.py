@@ -146,14 +146,14 @@ def test_quantised_vectors_are_scored_in_one_table(data, tmp_path, capsys):
     assert [re.split(r"  +", line.strip())[0] for line in lines] == names
     (subset,) = load_sts(data, "STS-B", "dev")
     for width in (8, 16):
-        first, second = (encoder(side)[:, :width] for side in (subset.first, subset.second))
+        first, second = encoder(subset.first)[:, :width], encoder(subset.second)[:, :width]
         every = encoder(list(dict.fromkeys(subset.sentences)))[:, :width]
         ranges = np.stack([every.min(axis=0), every.max(axis=0)])
-        whole = [quantize_embeddings(side, "int8", ranges=ranges).astype(float) for side in (first, second)]
-        norms = [np.linalg.norm(side, axis=1) for side in whole]
-        cosines = (whole[0] * whole[1]).sum(axis=1) / (norms[0] * norms[1])
-        packed = [quantize_embeddings(side, "ubinary") for side in (first, second)]
-        hamming = np.unpackbits(packed[0] ^ packed[1], axis=1).sum(axis=1)
+        one = quantize_embeddings(first, "int8", ranges=ranges).astype(float)
+        other = quantize_embeddings(second, "int8", ranges=ranges).astype(float)
+        cosines = (one * other).sum(axis=1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
+        different = quantize_embeddings(first, "ubinary") ^ quantize_embeddings(second, "ubinary")
+        hamming = np.unpackbits(different, axis=1).sum(axis=1)
         for name, scores in (("int8", cosines), ("binary", 1 - 2 * hamming / width)):
             found = result["widths"][f"{width} {name}"]["sts-dev"]["STS-B"]["all"]
             assert found == pytest.approx(100 * spearmanr(scores, subset.gold)[0], abs=1e-6), name
@@ -179,8 +179,7 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
 
     def differences(one, other):
         capsys.readouterr()
-        files = [str(tmp_path / f"{name}.json") for name in (one, other)]
-        assert main(["compare", *files, "--all"]) == 0
+        assert main(["compare", str(tmp_path / f"{one}.json"), str(tmp_path / f"{other}.json"), "--all"]) == 0
         return " ".join(capsys.readouterr().out.split())
 
     evaluate("a")
@@ -252,6 +251,7 @@ def test_every_public_name_is_there_and_none_costs_torch_before_it_is_used():
         "import sys, replicse; replicse.verdict([75.1, 74.2, 76.0], '76.25'); print('torch' in sys.modules)"
     )
     assert ran(sys.executable, "-c", code).stdout == "False\n"
-    assert all(getattr(replicse, name).__doc__ for name in replicse.__all__)
+    for name in replicse.__all__:
+        assert getattr(replicse, name).__doc__, name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = replicse.nothing

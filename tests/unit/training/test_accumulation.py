@@ -72,9 +72,10 @@ def test_the_gradient_of_a_step_is_the_mean_over_its_batches_for_every_term(tmp_
     assert accumulated.steps == 1 and single.steps == 3
     each = [gradients(single, step) for step in range(3)]
     loss, found, _ = gradients(accumulated)
-    assert loss == pytest.approx(sum(one[0] for one in each) / 3, rel=1e-6)
-    for place, gradient in enumerate(found):
-        mean = sum(one[1][place] for one in each) / 3
+    losses, parts, _ = zip(*each, strict=True)
+    assert loss == pytest.approx(sum(losses) / 3, rel=1e-6)
+    for gradient, *others in zip(found, *parts, strict=True):
+        mean = sum(others) / 3
         torch.testing.assert_close(gradient, mean, rtol=1e-3, atol=1e-5)
 
 
@@ -110,7 +111,7 @@ def test_the_weight_of_a_term_follows_its_schedule(tmp_path):
         trainer = trainer_of(
             tmp_path / str(len(losses)), {"batch_size": 16, "epochs": 1}, objective=objective
         )
-        losses.append([gradients(trainer, step)[0] for step in (0, 4)])
+        losses.append([gradients(trainer, 0)[0], gradients(trainer, 4)[0]])
     assert losses[1] == pytest.approx([2 * losses[0][0], 2 * (1 - 4 / 6) * losses[0][1]], rel=1e-6)
 
 
@@ -155,7 +156,7 @@ def test_the_decay_of_a_momentum_encoder_follows_its_schedule(tmp_path):
     kept, trained = trainer.model.momentum.backbone, trainer.model.backbone
     batches = iter(trainer.sources[0].data.batches(0, trainer.steps))
     for step in range(3):
-        before, now = (each.input_embeddings.detach().clone() for each in (kept, trained))
+        before, now = kept.input_embeddings.detach().clone(), trained.input_embeddings.detach().clone()
         trainer._update(step, trainer.sources[0], *next(batches))
         decay = 1 - 0.1 * (math.cos(math.pi * step / trainer.steps) + 1) / 2
         torch.testing.assert_close(kept.input_embeddings, decay * before + (1 - decay) * now)

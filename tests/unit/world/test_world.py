@@ -34,23 +34,29 @@ def lines(root: Path, relative: str) -> list[str]:
     return text.decode("latin-1" if "TREC" in relative else "utf-8").splitlines()
 
 
+def cells_of(root: Path, name: str) -> list[list[str]]:
+    return [line.split("\t") for line in lines(root, name)]
+
+
 def benchmark(root: Path, split: str) -> tuple[list[str], list[str], np.ndarray]:
-    rows = [line.split("\t") for line in lines(root, f"SentEval/downstream/STS/STSBenchmark/sts-{split}.csv")]
+    rows = cells_of(root, f"SentEval/downstream/STS/STSBenchmark/sts-{split}.csv")
     assert set(map(len, rows)) == {7}
-    return [row[5] for row in rows], [row[6] for row in rows], np.array([float(row[4]) for row in rows])
+    *_, gold, first, second = zip(*rows, strict=True)
+    return list(first), list(second), np.array(gold, dtype=float)
 
 
 def common_words(first: str, second: str) -> float:
     a, b = Counter(first.split()), Counter(second.split())
     dot = sum(a[word] * b[word] for word in a)
-    return dot / np.sqrt(sum(n * n for n in a.values()) * sum(n * n for n in b.values()))
+    return dot / np.linalg.norm(list(a.values())) / np.linalg.norm(list(b.values()))
 
 
 # Reproducibility and the record
 
 
 def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path):
-    first, again = (world.write_world(tmp_path / name, seed=0, sentences=300) for name in ("first", "again"))
+    first = world.write_world(tmp_path / "first", seed=0, sentences=300)
+    again = world.write_world(tmp_path / "again", seed=0, sentences=300)
     assert again == first and 300 <= first["wiki/wiki.txt"]["rows"] < 312
     for relative, entry in first.items():
         data = (tmp_path / "first" / relative).read_bytes()
@@ -131,7 +137,7 @@ def test_sts_subsets_pair_inputs_and_scores(root):
     for task, subsets in STS_SUBSETS.items():
         for subset in subsets:
             folder = f"SentEval/downstream/STS/{task}-en-test"
-            pairs = [line.split("\t") for line in lines(root, f"{folder}/STS.input.{subset}.txt")]
+            pairs = cells_of(root, f"{folder}/STS.input.{subset}.txt")
             gold = lines(root, f"{folder}/STS.gs.{subset}.txt")
             assert len(pairs) == len(gold) and 40 <= len(pairs) <= 65 and set(map(len, pairs)) == {2}
             assert all(side == side.lower() and side.endswith(" .") for pair in pairs for side in pair)
@@ -145,12 +151,13 @@ def test_a_question_of_the_course_tells_by_itself_whether_it_has_a_duplicate(roo
 
     The head adds a score of each vector. If openings were equal, it could only learn the majority class.
     """
-    rows = [line.split("\t") for line in lines(root, f"minbert/quora-{split}.csv")][1:]
-    openings = {label: set() for label in "01"}
+    rows = cells_of(root, f"minbert/quora-{split}.csv")[1:]
+    openings, duplicates = {"0": set(), "1": set()}, 0
     for *_, one, other, label in rows:
-        openings[label] |= {" ".join(text.split()[:2]) for text in (one, other)}
+        openings[label] |= {tuple(one.split()[:2]), tuple(other.split()[:2])}
+        duplicates += label == "1"
     assert not openings["0"] & openings["1"]
-    assert Counter(row[-1] for row in rows)["1"] == len(rows) // 2
+    assert duplicates == len(rows) // 2
 
 
 # Loading with the corpus readers
