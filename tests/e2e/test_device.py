@@ -81,7 +81,8 @@ def test_a_cpu_passes_every_row_and_what_needs_a_gpu_says_so(rehearsed):
     errors = rows[f"{len(Term.known())} loss terms in bf16 against fp64"].numbers
     assert set(errors["terms"]) == set(Term.known()) and not errors["left_out"]
     assert set(rehearsed.rates.measured) == {"bf16", "fp32"}
-    assert all(value > 0 for value in rehearsed.speed({}).flops.values())
+    for value in rehearsed.speed({}).flops.values():
+        assert value > 0
 
 
 def test_a_term_that_rounds_is_outside_and_named(checks, monkeypatch):

@@ -50,7 +50,8 @@ def study(tmp_path_factory):
     done = ran(*words, cwd=folder, env=small_study.environment(folder))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     pages = [f"reports/micro/{item}.html" for item in ("electra/table1", *ROWS)]
-    assert all(page in done.stdout and (folder / page).is_file() for page in pages), done.stdout
+    for page in pages:
+        assert page in done.stdout and (folder / page).is_file(), done.stdout
     return folder
 
 
@@ -66,7 +67,9 @@ def numbers(study, paper):
         for table in tables
         for cell in read_rows(table)
     }
-    assert found and all(-100 <= value <= 100 for value in found.values())
+    assert found
+    for value in found.values():
+        assert -100 <= value <= 100
     return found
 
 

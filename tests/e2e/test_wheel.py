@@ -140,7 +140,9 @@ def assert_reported(workspace, replicse):
     assert float(replicse(start=("-c", SPREAD))) > 0
     for column in ("direction", "rated"):
         values = [cell["reproduced"] for cell in cells if cell["column"] == column]
-        assert len(values) == 6 and all(-100 <= value <= 100 for value in values)
+        assert len(values) == 6
+        for value in values:
+            assert -100 <= value <= 100
     assert "printed     76.25" in replicse("why", "mine/table1/unsup/avg")
     for item in ("diffcse/table8", "esimcse/parts"):
         rows = read_rows(workspace / "results/micro/tables" / f"{item}.csv")

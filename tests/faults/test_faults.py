@@ -45,7 +45,7 @@ def test_snakemake_that_is_told_to_end_with_all_it_started_waits_until_a_trainin
     shell around it would live.
     """
     folder = small_study.checkout(tmp_path, pretraining=4000)
-    log, state = (folder / place for place in ("logs/micro/train", "results/micro/state"))
+    log, state = folder / "logs/micro/train", folder / "results/micro/state"
     # Without hooks there is no job server, as in a job of a scheduler.
     words = (sys.executable, "-m", "snakemake", "--cores", "2", "--no-hooks", "simcse_table3")
     with Submitted(folder, small_study.environment(folder), *words) as study:

@@ -83,7 +83,8 @@ def test_printed_numbers_are_given_once_with_their_source_and_lie_in_their_range
     assert places[places.duplicated()].empty
     for row in rows_of(key):
         assert row["value"] and row["source"], row
-        assert all(cell == " ".join(cell.split()) for cell in row.values()), row
+        for cell in row.values():
+            assert cell == " ".join(cell.split()), row
         if row["metric"] in RANGES and row.get("statistic") != "sd":
             low, high = RANGES[row["metric"]]
             assert low < Decimal(row["value"]) < high, row

@@ -88,7 +88,7 @@ def test_a_family_goes_with_the_jobs_that_make_or_open_its_encoders():
         if run.init.fresh and run.init.fresh.architecture.family == "dan":
             made.add(name)
     (store,) = (name for name, spec in plan.stores.items() if "augment" in spec["view"])
-    dan, further = (cells_of(plan)[row].jobs[0][0] for row in ("dan", "further"))
+    dan, further = cells_of(plan)["dan"].jobs[0][0], cells_of(plan)["further"].jobs[0][0]
     expected = {f"train {name}" for name in trained | made}
     expected |= {f"evaluate {dan}.fast", f"evaluate {further}.fast", f"store {store}"}
     assert len(made) == 2 and using == expected

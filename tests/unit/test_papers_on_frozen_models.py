@@ -157,7 +157,8 @@ def test_a_teacher_is_read_as_it_would_be_evaluated_and_never_trained(tmp_path):
     trainer._update(0, source, columns, labels)
     for each, weights in zip(made.teachers, before, strict=True):
         after = each.backbone.state_dict()
-        assert all(torch.equal(after[name], weight) for name, weight in weights.items()), "it is not trained"
+        for name, weight in weights.items():
+            assert torch.equal(after[name], weight), "it is not trained"
     tokenizer = load_tokenizer(job.tokenizer, None)
     decoded = list(map(tokenizer.decode, rows_of(columns[0])))
     for spec, teacher in zip((one, other), made.teachers, strict=True):
@@ -285,7 +286,8 @@ def test_networks_of_terms_are_trained_whole(tmp_path):
     freeze = {"embeddings": True, "layers": [0, 1]}
     trainer = micro.trainer_of(micro.job(tmp_path, objective=objective, freeze=freeze), tmp_path)
     term = trainer.sources[0].objective.terms[1]
-    assert all(parameter.requires_grad for parameter in term.discriminator.parameters())
+    for parameter in term.discriminator.parameters():
+        assert parameter.requires_grad
 
 
 def test_a_run_without_anything_to_train_is_refused(tmp_path):

@@ -293,7 +293,8 @@ def test_eda_operations_change_the_number_of_words_they_should(words, alpha, see
     changed = changes(words, replaced)
     assert len(changed) == min(able, most)
     allowed = {"soup": ("broth", "pottage"), "Chef": ("Cook",), "(soup,": ("(broth,", "(pottage,")}
-    assert all(new in allowed[old] for old, new in changed)
+    for old, new in changed:
+        assert new in allowed[old]
     longer = eda_operation("insert_synonyms", words, alpha, seed)
     assert len(longer) - len(words) == (most if able else 0)
     assert is_subsequence(words, longer)

@@ -40,7 +40,9 @@ def test_the_pages_are_listed_and_a_mistake_names_the_nearest(capsys):
 def test_generated_parts_are_filled_in(page, parts):
     text = read_page(page)
     assert [part for part in parts if part not in text] == [] and "<!-- generated" not in text
-    assert not any(line.endswith(" ") for line in text.splitlines() if line.startswith("    "))
+    for line in text.splitlines():
+        if line.startswith("    "):
+            assert not line.endswith(" ")
 
 
 def test_the_api_page_begins_with_load_evaluate_and_train():

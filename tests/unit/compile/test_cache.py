@@ -63,11 +63,12 @@ def test_a_loaded_study_equals_the_compiled_one(scale, workspace):
     loaded = load_or_compile(config, Path("workflow"))
     assert loaded is not study
     for part in dataclasses.fields(study):
-        ours, theirs = (getattr(each, part.name) for each in (loaded, study))
+        ours, theirs = getattr(loaded, part.name), getattr(study, part.name)
         # Claims contain expressions, which can only be compared by identity.
         if part.name not in ("papers", "unplanned", "remembered"):
             assert ours == theirs, part.name
-        assert not any(isinstance(each, MutableMapping | list | set) for each in (ours, theirs)), part.name
+        for each in (ours, theirs):
+            assert not isinstance(each, MutableMapping | list | set), part.name
     for key, paper in study.papers.items():
         assert paper.items == loaded.papers[key].items and paper.reported == loaded.papers[key].reported
     assert json.dumps(estimates_of(loaded)) == json.dumps(estimates)

@@ -94,7 +94,8 @@ def test_large_weights_are_hashed_if_their_date_has_changed(tmp_path):
 def test_a_damaged_file_that_is_no_input_is_written_again_with_an_input(tmp_path, monkeypatch):
     """The tokenizer of a kept encoder was once to be deleted, but no job wrote it again."""
     monkeypatch.chdir(tmp_path)
-    weights, tokenizer = (Path("backbones/own", name) for name in ("model.safetensors", "tokenizer.json"))
+    weights = Path("backbones/own", "model.safetensors")
+    tokenizer = Path("backbones/own", "tokenizer.json")
     for file in (weights, tokenizer):
         write_text(file, "{}")
     outputs = [str(weights), str(tokenizer)]

@@ -170,7 +170,7 @@ def test_nli_corpora_are_the_same(hub, tmp_path, real_data, name, recipe):
     plain = PAPER.corpora[name].plain()
     corpus = {key: entry for key, entry in plain.items() if key not in ("rows", "about", "sample")}
     files = put_both_nli(hub, tmp_path, real_data, corpus)
-    ours, theirs = (read_corpus(tmp_path, each) for each in (recipe | {"files": files}, corpus))
+    ours, theirs = read_corpus(tmp_path, recipe | {"files": files}), read_corpus(tmp_path, corpus)
     assert ours == theirs and len(next(iter(ours.values()))) > 50
 
 

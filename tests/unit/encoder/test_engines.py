@@ -98,7 +98,7 @@ def test_both_engines_give_equal_losses_and_gradients(tmp_path, family, term):
 )
 def test_hidden_states_mean_the_same_in_both_engines(tmp_path, family, activation):
     folder = saved(huggingface(family, activation), tmp_path)
-    ours, theirs = (open_backbone(folder, engine).eval() for engine in ("packed", "transformers"))
+    ours, theirs = open_backbone(folder, "packed").eval(), open_backbone(folder, "transformers").eval()
     assert isinstance(ours, PackedBackbone) and isinstance(theirs, TransformersBackbone)
     assert isinstance(open_backbone(folder), PackedBackbone)
     for name in ("hidden", "vocabulary", "max_length", "special", "predicts_tokens"):
@@ -169,7 +169,9 @@ def test_an_encoder_without_a_masked_lm_head_draws_one_for_a_term_that_predicts_
     table = backbone.network.get_output_embeddings().weight
     assert table is backbone.input_embeddings, "the decoder is the token embeddings"
     head = backbone.token_head_parameters()
-    assert head and not any(parameter is table for parameter in head)
+    assert head
+    for parameter in head:
+        assert parameter is not table
     backbone.save(tmp_path / "out")
     assert open_backbone(tmp_path / "out").predicts_tokens
     backbone.drop_token_head()

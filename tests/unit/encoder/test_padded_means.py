@@ -61,7 +61,7 @@ def test_the_mean_is_over_all_positions_of_the_length(folder, engine, lengths):
 
 
 def test_rows_are_joined_and_cut_with_their_padding():
-    one, other = (batch_of(lengths).fill(0, 12) for lengths in ((3, 12), (12, 12)))
+    one, other = batch_of((3, 12)).fill(0, 12), batch_of((12, 12)).fill(0, 12)
     both = TokenBatch.concatenate([one, other])
     assert both.attention_mask.sum(1).tolist() == [3, 12, 12, 12] and both.longest == 12
     part = both.slice(0, 1)
@@ -105,7 +105,7 @@ def test_other_readings_of_an_encoder_that_is_read_with_padding_have_none(folder
     study = object.__new__(variants.VariantStudy)
     study.encoder, study.head, study._read = encoder, None, {}
     study.rows, study.places = encoder.rows(texts), {text: place for place, text in enumerate(texts)}
-    own, plain = (study.vectors(pooling)(texts) for pooling in (encoder.pooling, pooling_of("mean")))
+    own, plain = study.vectors(encoder.pooling)(texts), study.vectors(pooling_of("mean"))(texts)
     np.testing.assert_allclose(own, encoder(texts), rtol=1e-4, atol=1e-5)
     expected = SentenceEncoder.open(folder, "mean", device="cpu")(texts)
     np.testing.assert_allclose(plain, expected, rtol=1e-4, atol=1e-5)

@@ -103,7 +103,8 @@ def test_a_saved_projector_comes_back_with_its_statistics_which_are_those_of_the
     assert not torch.allclose(projector(values), make_head(DEFAULT, 32).eval()(values))
     head.train()(values)  # the loaded head can be trained
 
-    together, alone = (SentenceEncoder.open(tmp_path / "out", "cls-head") for _ in range(2))
+    together = SentenceEncoder.open(tmp_path / "out", "cls-head")
+    alone = SentenceEncoder.open(tmp_path / "out", "cls-head")
     texts = micro.sentences(3)
     for text, vector in zip(texts, together(texts), strict=True):
         assert alone([text])[0] == pytest.approx(vector, abs=1e-5)

@@ -91,7 +91,8 @@ def test_dropout_is_off_and_the_mode_of_training_comes_back(folder):
     live = SentenceEncoder(opened.backbone.train(), None, folder / "tokenizer.json", Cls(pooling="cls"))
     np.testing.assert_array_equal(live(SENTENCES), opened(SENTENCES))
     assert opened.backbone.training
-    assert all(parameter.grad is None for parameter in opened.backbone.parameters())
+    for parameter in opened.backbone.parameters():
+        assert parameter.grad is None
 
 
 def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(folder):

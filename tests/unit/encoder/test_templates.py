@@ -154,10 +154,8 @@ def test_the_released_code_counts_the_template_alone_from_zero(
 
 def test_a_full_stop_ends_what_has_no_end(encoder):
     folder, engine, _ = encoder
-    plain, stopped = (
-        SentenceEncoder.open(folder, {**MASK, "full_stop": stop}, device="cpu", engine=engine)
-        for stop in (False, True)
-    )
+    plain = SentenceEncoder.open(folder, {**MASK, "full_stop": False}, device="cpu", engine=engine)
+    stopped = SentenceEncoder.open(folder, {**MASK, "full_stop": True}, device="cpu", engine=engine)
     texts = ["bal kon", "bal kon.", "bal kon?", "bal 'kon'", 'bal "', "bal!", ""]
     ended = ["bal kon.", "bal kon.", "bal kon?", "bal 'kon'", 'bal "', "bal!.", ""]
     np.testing.assert_array_equal(stopped(texts), plain(ended))

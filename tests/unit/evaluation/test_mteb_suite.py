@@ -341,7 +341,8 @@ def test_a_result_of_other_weights_with_the_same_vectors_of_the_probes_is_not_ta
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
     for name in ("one.json", "other.json"):
         assert evaluated(folder, root, tmp_path / name, "STSBenchmark") == 0
-    one, other = (json.loads((tmp_path / name).read_text())["suites"] for name in ("one.json", "other.json"))
+    one = json.loads((tmp_path / "one.json").read_text())["suites"]
+    other = json.loads((tmp_path / "other.json").read_text())["suites"]
     assert one == other
 
 

@@ -109,7 +109,8 @@ def test_ours_by_paired_seeds_and_at_another_scale_no_numbers(tmp_path, monkeypa
     # Cells of items outside the study are missing, and differences are to published numbers.
     assert ours["simcse/one-encoder"] == "not run"
     assert ours["repro/dropout-differences"] == "undetermined", "one of several parts fails, after Holm none"
-    best, bounded = (rows["compact"][name] for name in ("simcse/default-dropout-best", "repro/dropout-range"))
+    best = rows["compact"]["simcse/default-dropout-best"]
+    bounded = rows["compact"]["repro/dropout-range"]
     assert (best.ours, best.cells_run) == ("for", "8 of 8"), "no verdict on the paper"
     assert bounded.ours == rows["compact"]["repro/dropout-differences"].ours == "not comparable"
     assert "every part contains a printed number or a margin" in bounded.reason

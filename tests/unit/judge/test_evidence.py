@@ -45,7 +45,7 @@ def studied(tmp_path, monkeypatch):
 
 def test_a_cell_says_which_gap_its_seeds_tell_and_how_many_the_gap_asks_for(studied):
     plan, cells = studied
-    far, near = (needed_of_cell(plan, *cells[row], 3) for row in ("p0.5", "p0.0"))
+    far, near = needed_of_cell(plan, *cells["p0.5"], 3), needed_of_cell(plan, *cells["p0.0"], 3)
     assert far.source == "ours, 3 seeds" and far.smallest == pytest.approx(6.53 * far.spread, rel=0.01)
     assert far.seeds == 3 and near.seeds is None
     assert power_lines(plan, *cells["p0.5"]) == [

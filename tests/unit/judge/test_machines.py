@@ -141,7 +141,8 @@ MIXES = {
 
 
 def test_one_machine_with_two_versions_of_a_package_is_marked(study):
-    old, new = ({"torch": "2.13", "scikit-learn": release, "zuko": release} for release in ("1.6", "1.7"))
+    old = {"torch": "2.13", "scikit-learn": "1.6", "zuko": "1.6"}
+    new = {"torch": "2.13", "scikit-learn": "1.7", "zuko": "1.7"}
     study.evaluated(record(versions=old), record(versions=new))
     mark = "computed on 2 sets of package versions: "
     (row,) = table_rows(study.result)

@@ -69,7 +69,8 @@ def pairs(count, seed=0, noise=1.0):
     """
     generator = np.random.default_rng(seed)
     gold = generator.integers(0, 6, count).astype(float)
-    first, second = (gold + noise * generator.normal(size=count) for _ in range(2))
+    first = gold + noise * generator.normal(size=count)
+    second = gold + noise * generator.normal(size=count)
     return np.round(first, 1), np.round(second, 1), gold
 
 

@@ -66,7 +66,8 @@ def test_the_verdict_turns_where_the_formula_says(count):
 @pytest.mark.parametrize("count", [1, 4, 10])
 def test_a_published_spread_is_pooled_with_ours_at_any_number_of_seeds(count):
     values = 74.0 + np.linspace(-0.9, 0.9, count) if count > 1 else np.array([74.0])
-    known, estimated = (judged(values.tolist(), prior_sd=0.84, prior_degrees=k) for k in (math.inf, 9))
+    known = judged(values.tolist(), prior_sd=0.84, prior_degrees=math.inf)
+    estimated = judged(values.tolist(), prior_sd=0.84, prior_degrees=9)
     assert known.borrowed and estimated.borrowed and "published spread" in known.reason
     half = 1.959963985 * 0.84 * math.sqrt(1 + 1 / count) + 0.005
     assert known.high - known.low == pytest.approx(2 * half)

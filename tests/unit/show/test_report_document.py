@@ -139,7 +139,8 @@ def test_the_picture_of_a_smaller_scale_is_of_effects_or_orders_never_of_absolut
     assert '<svg class="deltas"' in judged and "logarithmic beyond" in judged
     micro = study | {"scale": "micro", "judges_orders": False}
     machine = html.document(example.document(micro, [example.percentages(item)]))
-    assert not any(f'<svg class="{kind}"' in machine for kind in ("effects", "slopes", "deltas"))
+    for kind in ("effects", "slopes", "deltas"):
+        assert f'<svg class="{kind}"' not in machine
 
 
 def test_texts_of_a_paper_run_no_script(tmp_path):

@@ -83,7 +83,8 @@ def test_effects_are_the_differences_to_the_baseline_row_under_the_same_seed():
     records = {record["row"]: record for record in records_of(item)}
     (column,) = item.columns
     assert len(records) > 2 and item.row_names[item.baseline] not in records
-    ours, base = (item.described[item.id_at(row, column)].values for row in ("p0.0", item.baseline))
+    ours = item.described[item.id_at("p0.0", column)].values
+    base = item.described[item.id_at(item.baseline, column)].values
     mean = np.mean([one.value - other.value for one, other in zip(ours, base, strict=True)])
     found = records[item.row_names["p0.0"]]
     assert found["value"] == pytest.approx(mean) and found["low"] < mean < found["high"]

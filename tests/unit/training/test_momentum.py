@@ -54,9 +54,8 @@ class ByHand:
         self.encoder = opened(folder / "trained", trainer.model.backbone)
         self.momentum = opened(folder / "momentum", trainer.model.momentum.backbone)
         dense = trainer.model.head.dense
-        self.weight, self.bias = (
-            each.detach().clone().requires_grad_() for each in (dense.weight, dense.bias)
-        )
+        self.weight = dense.weight.detach().clone().requires_grad_()
+        self.bias = dense.bias.detach().clone().requires_grad_()
         self.trained = [*self.encoder.parameters(), self.weight, self.bias]
         self.adam = torch.optim.AdamW(self.trained, lr=1e-3, weight_decay=0)
         self.decay = torch.optim.lr_scheduler.LinearLR(self.adam, 1, 0, total_iters=12)
@@ -132,7 +131,8 @@ def test_the_momentum_encoder_starts_as_it_is_said_and_has_no_gradients(tmp_path
     average = list(model.momentum.backbone.parameters())
     pairs = zip(average, model.backbone.parameters(), strict=True)
     assert all(torch.equal(*pair) for pair in pairs) == (start == "trained")
-    assert not any(parameter.requires_grad for parameter in average)
+    for parameter in average:
+        assert not parameter.requires_grad
 
 
 @pytest.mark.parametrize("head", ["averaged", "trained"])

@@ -85,7 +85,8 @@ def test_processes_find_what_one_finds_with_the_whole_batch(runs, tmp_path):
         close(found[0][name], whole[name])
         for other in found[1:]:
             pairs = zip(found[0][name]["weights"], other[name]["weights"], strict=True)
-            assert all(torch.equal(*pair) for pair in pairs), "all make one step"
+            for pair in pairs:
+                assert torch.equal(*pair), "all make one step"
 
 
 def test_chunks_find_what_the_whole_batch_finds(runs, tmp_path):
@@ -103,7 +104,7 @@ def test_a_part_draws_other_masks_where_an_engine_cannot_draw_those_of_all(runs,
     jobs, whole = runs
     monkeypatch.setattr("replicse.encoder.packed.transformer.PackedBackbone.masks", lambda self, batch: None)
     job = jobs["infonce"]
-    one, again = (parted.steps(job, tmp_path, Parts(chunk=5)) for _ in range(2))
+    one, again = parted.steps(job, tmp_path, Parts(chunk=5)), parted.steps(job, tmp_path, Parts(chunk=5))
     assert one["losses"] == again["losses"] != whole["infonce"]["losses"]
     spec = {**job.spec.plain(), "dropout": {"hidden": 0, "attention": 0}}
     without = replace(job, spec=type(job.spec).of(spec, "run"))
@@ -142,7 +143,8 @@ def test_the_verb_starts_processes_of_which_the_first_writes_and_says_how_many_t
     one, two = tmp_path / "one" / "out", tmp_path / "two" / "out"
     for name in ("last", "trajectory/step-2"):
         left, right = micro.weights(one / name), micro.weights(two / name)
-        assert all(abs(left[key] - right[key]).max() < 1e-6 for key in left)
+        for key in left:
+            assert abs(left[key] - right[key]).max() < 1e-6
     assert micro.metrics(one)["best"]["dev"] == pytest.approx(micro.metrics(two)["best"]["dev"], abs=0.1)
     record = json.loads((two / "provenance.json").read_text())
     assert (record["processes"], record["chunk"]) == (2, 4)

@@ -16,7 +16,8 @@ FIRST, SECOND = ("mi ko", "tu {mask} ba"), ("re", "zo {mask} mi")
 def promptbert(folder):
     """Return a trainer of PromptBERT with a tiny encoder."""
     denoised = {"pooling": "mask", "denoise": True, "head": True}
-    first, second = ({**denoised, "template": " {text} ".join(parts)} for parts in (FIRST, SECOND))
+    first = {**denoised, "template": " {text} ".join(FIRST)}
+    second = {**denoised, "template": " {text} ".join(SECOND)}
     steps = {"batch_size": 8, "learning_rate": 1e-3, "steps": 10, "epochs": 2}
     views, still = [{"column": "text"}, {"column": "text", "pooling": second}], {"hidden": 0, "attention": 0}
     job = micro.job(
@@ -97,7 +98,8 @@ def test_a_step_of_promptbert_is_that_written_out(tmp_path, double):
     bert = opened(tmp_path / "start", trainer.model.backbone)
     trainer.model.double()
     templates = [Template(parts, trainer.job.tokenizer) for parts in (FIRST, SECOND)]
-    weight, bias = (each.detach().clone().requires_grad_() for each in (dense.weight, dense.bias))
+    weight = dense.weight.detach().clone().requires_grad_()
+    bias = dense.bias.detach().clone().requires_grad_()
     columns, labels = next(source.data.batches(0, 1))
     gradients, norms = {}, {}
     for free in (True, False):

@@ -83,7 +83,7 @@ def root(tmp_path):
 
 def test_the_same_seed_gives_the_same_weights_bit_for_bit(tmp_path, root):
     job = micro.job(tmp_path)
-    first, second = (trained(job, root, tmp_path / name) for name in "ab")
+    first, second = trained(job, root, tmp_path / "a"), trained(job, root, tmp_path / "b")
     assert micro.equal_runs(first, second)
     other = replace(job, spec=changed(job, seed=8))
     assert not micro.equal_weights(first / "last", trained(other, root, tmp_path / "c") / "last")
@@ -288,7 +288,7 @@ def test_a_head_goes_on_along_a_chain_only_where_asked(tmp_path, root):
 def test_equal_checkpoints_are_one_file_on_the_disk(tmp_path, root):
     for name, every, linked in (("unselected", 0, True), ("selected", 5, None)):
         out = trained(micro.job(tmp_path, selection={"every": every}), root, tmp_path / name)
-        best, last = (out / each / "model.safetensors" for each in ("best", "last"))
+        best, last = out / "best" / "model.safetensors", out / "last" / "model.safetensors"
         if linked is None:
             linked = micro.metrics(out)["best"]["step"] == 20
         assert best.samefile(last) == linked == micro.equal_weights(out / "best", out / "last"), name

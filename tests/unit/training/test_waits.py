@@ -116,5 +116,6 @@ def test_a_list_without_its_own_place_is_that_of_a_mask_with_the_same_gradient(r
     expected = similarities[~torch.eye(rows, dtype=torch.bool)].view(rows, rows - 1)
     assert torch.equal(found, expected)
     weights = torch.arange(expected.numel(), dtype=torch.float32).view_as(expected)
-    one, other = (torch.autograd.grad((each * weights).sum(), similarities)[0] for each in (found, expected))
+    one = torch.autograd.grad((found * weights).sum(), similarities)[0]
+    other = torch.autograd.grad((expected * weights).sum(), similarities)[0]
     assert torch.equal(one, other)
