@@ -5,6 +5,7 @@ Creates a corpus, a tokenizer, stores, an encoder and a development dataset.
 
 import json
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from replicse.registry.runs import Run
 from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer
 
-WORDS = [f"{first}{second}" for first in ("ba", "ko", "mi", "tu", "re", "zo") for second in "lnst"]
+WORDS = list(map("".join, product(("ba", "ko", "mi", "tu", "re", "zo"), "lnst")))
 SIZES = {"layers": 2, "hidden": 16, "heads": 2, "intermediate": 32, "positions": 64}
 
 

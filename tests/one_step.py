@@ -6,6 +6,7 @@ The expected weights are computed with the closed form of Adam's first step.
 import micro
 import torch
 import transformers
+from tiny_encoders import pad_rows
 
 LEARNING_RATE, DECAY = 1e-3, 0.01
 STEPS = {
@@ -65,8 +66,7 @@ def states(model, rows, length):
     Returns:
         A tensor of shape (rows, length, hidden).
     """
-    tokens = torch.tensor([[*row, *[0] * (length - len(row))] for row in rows])
-    mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in rows])
+    tokens, mask = pad_rows(rows, 0, length)
     return model(input_ids=tokens, attention_mask=mask).last_hidden_state
 
 

@@ -179,9 +179,12 @@ def side_by_side(
     """
     with ThreadPoolExecutor(len(studies)) as threads:
         list(threads.map(lambda study: study.run(kills, seconds), studies))
-    killed = sum((study.killed for study in studies), Counter())
-    counts = sum((study.counts for study in studies), Counter())
-    return killed, counts, [name for study in studies for name in study.unequal]
+    killed, counts, unequal = Counter(), Counter(), []
+    for study in studies:
+        killed += study.killed
+        counts += study.counts
+        unequal += study.unequal
+    return killed, counts, unequal
 
 
 def _worker(job: psutil.Process) -> psutil.Process:

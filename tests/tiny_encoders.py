@@ -3,7 +3,6 @@
 import micro
 import numpy as np
 import torch
-from torch.nn.utils.rnn import pad_sequence
 
 from replicse.data.sts import load_sts
 from replicse.data.tokenizer import train_tokenizer
@@ -133,16 +132,26 @@ def states_by_hand(model, rows, positions=None):
     pad = model.config.pad_token_id or 0
     first = pad + 1 if model.config.model_type == "roberta" else 0
     positions = positions or [range(len(row)) for row in rows]
-    ids, places = _padded(rows, pad), first + _padded(positions, 0)
-    mask = _padded([[1] * len(row) for row in rows], 0)
+    ids, mask = pad_rows(rows, pad)
+    places = first + pad_rows(positions, 0)[0]
     with torch.no_grad():
         return model(input_ids=ids, attention_mask=mask, position_ids=places).last_hidden_state
 
 
-def _padded(rows, fill):
-    """Return rows of numbers as a tensor of shape (rows, longest row)."""
-    tensors = [torch.tensor([*row]) for row in rows]
-    return pad_sequence(tensors, batch_first=True, padding_value=fill)
+def pad_rows(rows, fill, length=None):
+    """Return padded rows and the attention mask, of shape (rows, length).
+
+    Args:
+        rows: List of lists of token ids, or of other integers.
+        fill: Number after the end of a row.
+        length: Length after padding. Default: the length of the longest row.
+    """
+    ids = torch.full((len(rows), length or max(map(len, rows))), fill)
+    mask = torch.zeros_like(ids)
+    for number, row in enumerate(rows):
+        ids[number, : len(row)] = torch.tensor([*row])
+        mask[number, : len(row)] = 1
+    return ids, mask
 
 
 def huggingface(family, activation="gelu", vocabulary=97):

@@ -6,6 +6,7 @@ Each check should fail if the mistake that it looks for is present.
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
@@ -66,8 +67,9 @@ def test_a_cpu_passes_every_row_and_what_needs_a_gpu_says_so(rehearsed):
         "a step on the CPU against the GPU, fp32",
         "SIGTERM on a GPU after 7 of 20 steps, then resumed without one: losses",
     }
-    shapes = [f"{shape.text}, {precision}" for shape in TINY.shapes for precision in TINY.precisions]
-    on_gpu |= {f"{shape}: {what}" for shape in shapes for what in ("rows a second", "peak GB")}
+    for shape, precision in product(TINY.shapes, TINY.precisions):
+        name = f"{shape.text}, {precision}"
+        on_gpu |= {f"{name}: rows a second", f"{name}: peak GB"}
     assert on_gpu <= skipped <= {*on_gpu, SPEED[0]}
     judged = {name: row for name, row in rows.items() if name not in skipped | {*SPEED}}
     outside = {name: (row.value, row.note) for name, row in judged.items() if row.verdict != "ok"}

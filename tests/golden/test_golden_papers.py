@@ -43,8 +43,10 @@ def test_the_cells_of_every_item_the_encoders_of_each_and_the_spreads_that_cells
             ids = sorted(f"{cell.id.described}@{cell.protocol}: {cell.jobs}" for cell in cells)
             digest = sha256("\n".join(ids).encode()).hexdigest()[:12]
             rows.setdefault(item, [item]).append(f"{len(cells)} {digest}")
-            lent = [(cell, find_spread(plan, cell)) for cell in plan.described(item)]
-            spreads += [(scale, str(cell.id.described), *spread) for cell, spread in lent if spread]
+            for cell in plan.described(item):
+                spread = find_spread(plan, cell)
+                if spread:
+                    spreads.append((scale, str(cell.id.described), *spread))
     golden("spreads.csv", text_of(["scale", "cell", "sd", "degrees"], spreads))
     golden("papers.csv", text_of(["item", *SCALES], rows.values()))
 

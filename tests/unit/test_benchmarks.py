@@ -33,8 +33,13 @@ def test_the_page_on_speed_holds_the_tables_of_the_committed_records(run):
     gathered = json.loads(run.SUMMARY.read_text(encoding="utf-8"))
     page = run.PAGE.read_text(encoding="utf-8")
     assert run.with_table(page, gathered) == page
-    rows = [row for entry in run.shown(gathered).values() for row in entry["rows"] if row["met"] is False]
-    assert rows and all(row["what"] in page for row in rows)
+    missed = 0
+    for entry in run.shown(gathered).values():
+        for row in entry["rows"]:
+            if row["met"] is False:
+                missed += 1
+                assert row["what"] in page
+    assert missed
 
 
 def test_every_row_that_missed_its_goal_says_why_and_no_other_does(run):
@@ -101,9 +106,10 @@ def test_a_made_up_study_is_judged_and_reported(tmp_path, monkeypatch):
 
 def test_the_workflow_beside_a_dry_run_has_its_jobs_and_needs():
     shape = dry_run.shape(1)
-    made = {
-        f"results/paper/{stage}/{name}/0.{stage}" for stage, found in shape.items() for name in found["needs"]
-    }
-    needed = {need for found in shape.values() for needs in found["needs"].values() for need in needs}
+    made, needed = set(), set()
+    for stage, found in shape.items():
+        assert found["needs"] and found["files"]
+        for name, needs in found["needs"].items():
+            made.add(f"results/paper/{stage}/{name}/0.{stage}")
+            needed.update(needs)
     assert len(made) > 3000 and needed < made
-    assert all(found["needs"] and found["files"] for found in shape.values())

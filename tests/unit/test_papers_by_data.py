@@ -83,7 +83,7 @@ def test_a_search_over_sixteen_jobs(result):
     jobs = replicse.load("results/micro").jobs
     own = jobs[(jobs["row"] == "delete-one-word") & (jobs["column"] == "test")]
     assert own["value"].tolist() == tests[16:].tolist() and own["job"].tolist() == list(range(16))
-    assert own["dropout.hidden"].tolist() == [rate for rate in (0.0, 0.1, 0.2, 0.3) for _ in range(4)]
+    assert own["dropout.hidden"].tolist() == np.repeat([0.0, 0.1, 0.2, 0.3], 4).tolist()
     assert own["terms.infonce.temperature"].tolist() == [0.01, 0.05, 0.1, 0.5] * 4
     runs = [plan.encoders[name].source.run for name in own["encoder"]]
     assert own["run"].tolist() == runs and own["seed"].tolist() == [0] * 16
@@ -135,8 +135,12 @@ def test_a_column_that_is_made_of_other_columns(result):
 def test_a_table_on_an_electra_encoder(result):
     numbers = [{"sts-dev/STS-B/all": score, "sts/avg": score} for score in (30.0, 68.0, 72.0)]
     plan, found = result("electra", numbers)
-    rows = {"before": 30.0, "after": 70.0}
-    assert by_cell(found) == {(row, column): rows[row] for row in rows for column in ("stsb-dev", "avg")}
+    assert by_cell(found) == {
+        ("before", "stsb-dev"): 30.0,
+        ("before", "avg"): 30.0,
+        ("after", "stsb-dev"): 70.0,
+        ("after", "avg"): 70.0,
+    }
     assert {spec.engine for spec in (*plan.runs.values(), *plan.encoders.values())} == {"transformers"}
     (source,) = plan.backbones.values()
     assert source == {"folder": "electra-tiny"}

@@ -127,9 +127,10 @@ def gradients(bert, rows, labels, step):
     The weights of the terms follow schedules over sixteen steps.
     """
     bert.zero_grad()
-    first, second = (means(bert, each) for each in rows)
-    rated = [5 * one_step.cosine(*pair).sigmoid() for pair in zip(first, second, strict=True)]
-    error = sum((one - other) ** 2 for one, other in zip(rated, labels, strict=True)) / len(rated)
+    first, second = means(bert, rows[0]), means(bert, rows[1])
+    error = 0
+    for one, other, label in zip(first, second, labels, strict=True):
+        error = error + (5 * one_step.cosine(one, other).sigmoid() - label) ** 2 / len(labels)
     loss = min(1, step / 8) * angle_loss(first, second, labels) + (16 - step) / 16 * error
     loss.backward()
     return float(loss.detach())
@@ -152,7 +153,7 @@ def test_schedules_layers_and_a_second_pass_are_as_written(tmp_path, name):
         assert float(loss) == pytest.approx(gradients(bert, rows, rated.double(), step), rel=1e-9)
         factor = 1.0 if sharp else 0.1 + 0.9 * (1 + math.cos(math.pi * (step - 4) / 12)) / 2
         if sharp:
-            before = {key: weight.detach().clone() for key, weight in weights.items()}
+            before = copy.deepcopy(bert.state_dict())
             norm = math.sqrt(sum(float((weight.grad**2).sum()) for weight in weights.values()))
             with torch.no_grad():
                 for weight in weights.values():
@@ -190,7 +191,7 @@ def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp
         masked = masked_copy(columns[0], trainer.model.backbone, 0.4, drawn)
         for weight in weights.values():
             weight.grad = None
-        first, second = (means(model.bert, each) for each in rows)
+        first, second = means(model.bert, rows[0]), means(model.bert, rows[1])
         predicted = []
         for number, vector in enumerate(first):
             begin, end = masked.batch.offsets[number : number + 2].tolist()
@@ -231,21 +232,21 @@ def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp
 
 def sncse_loss(first, second, third):
     """Compute InfoNCE and SNCSE's margin loss in a loop."""
-    rows = zip(first, second, third, strict=True)
-    differences = [one_step.cosine(a, soft) - one_step.cosine(a, positive) for a, positive, soft in rows]
-    margins = [max(0, each + 0.1) + max(0, -each - 0.3) for each in differences]
-    return info_nce(first, second) + 1e-3 * sum(margins) / len(margins)
+    margins = 0
+    for anchor, positive, soft in zip(first, second, third, strict=True):
+        difference = one_step.cosine(anchor, soft) - one_step.cosine(anchor, positive)
+        margins = margins + max(0, difference + 0.1) + max(0, -difference - 0.3)
+    return info_nce(first, second) + 1e-3 * margins / len(first)
 
 
 def nested_loss(first, second):
     """Compute InfoNCE on the first 8 dimensions and on all 16 dimensions."""
-    first_part = [vector[:8] for vector in first]
-    second_part = [vector[:8] for vector in second]
-    return info_nce(first, second) + info_nce(first_part, second_part)
+    first, second = torch.stack(first), torch.stack(second)
+    return info_nce(first, second) + info_nce(first[:, :8], second[:, :8])
 
 
 NESTED = {"objective": [{"term": "nested-infonce", "widths": [8]}]}
-THREE = {"views": [{"column": name} for name in ("text", "other", "third")]}
+THREE = {"views": [{"column": "text"}, {"column": "other"}, {"column": "third"}]}
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ def test_prefixes_of_another_architecture_are_trained_alone(tmp_path):
     backbone, adam = trainer.model.backbone, Adam()
     assert trained_names(trainer) == {"network.prefix.weight"}
     prefix = backbone.model.prefix.weight.detach().clone().requires_grad_()
-    before = {name: weight.clone() for name, weight in backbone.state_dict().items()}
+    before = copy.deepcopy(backbone.state_dict())
     for step, columns, _, rows in batches(trainer, 3):
         prefix.grad = None
         views = []

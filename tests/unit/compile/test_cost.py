@@ -141,8 +141,10 @@ def test_the_interval_of_a_training_holds_public_figures(row, device, minutes):
 
 def test_hours_depend_on_the_precision_of_a_run():
     config = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0]}
-    cost = {name: Cost(shipped_plan(**config, precision=name)) for name in ("fp16", "bf16", "fp32", "tf32")}
-    hours = {name: each.training(each.study.runs).expected for name, each in cost.items()}
+    hours = {}
+    for precision in ("fp16", "bf16", "fp32", "tf32"):
+        plan = shipped_plan(**config, precision=precision)
+        hours[precision] = Cost(plan).training(plan.runs).expected
     assert hours["fp16"] == hours["bf16"] < hours["tf32"] < hours["fp32"]
     assert hours["fp32"] / hours["fp16"] == pytest.approx(2.4 / 1.3)
     one = Speed(device="some", flops={"bf16": 8.0, "fp32": 2.0})

@@ -107,9 +107,10 @@ def test_nli_takes_the_first_hypothesis_of_each_class_by_premise(tmp_path):
 
 def test_captions_of_one_image_are_paired(tmp_path):
     texts = {"1.jpg": list("abcde"), "2#x.jpg": ["f", "g  g"], "3.jpg": ["h"]}
-    text = "".join(
-        f"{image}#{k}\t{caption}\n" for image, group in texts.items() for k, caption in enumerate(group)
-    )
+    text = ""
+    for image, group in texts.items():
+        for k, caption in enumerate(group):
+            text += f"{image}#{k}\t{caption}\n"
     columns = corpus(tmp_path, text, format="captions")
     expected = [*combinations("abcde", 2), ("f", "g g")]
     assert list(zip(*columns.values(), strict=True)) == expected

@@ -86,8 +86,8 @@ def test_a_table_is_checked_row_by_row(tmp_path, kind):
     """
     file, rows = tmp_path / f"a.{kind}", range(60_000)
     columns = {
-        "a": [f"first {i}" for i in rows],
-        "b": [f"second {i}" for i in rows],
+        "a": list(map("first {}".format, rows)),
+        "b": list(map("second {}".format, rows)),
         "c": [i % 5 for i in rows],
     }
     getattr(pandas.DataFrame(columns), f"to_{kind}")(file, index=False)

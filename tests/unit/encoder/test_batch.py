@@ -19,14 +19,18 @@ def rows_of(batch):
 @given(LENGTHS)
 def test_index_tensors_agree_with_a_loop_over_the_rows(lengths):
     batch = batch_of(lengths)
-    places = [(row, position) for row, length in enumerate(lengths) for position in range(length)]
+    rows, positions, first = [], [], []
+    for row, length in enumerate(lengths):
+        first.append(len(rows))
+        rows += [row] * length
+        positions += range(length)
     assert batch.rows == len(lengths)
     assert batch.longest == max(lengths)
     assert batch.even == (len(set(lengths)) == 1)
-    assert batch.row_ids.tolist() == [row for row, _ in places]
-    assert batch.positions.tolist() == [position for _, position in places]
-    assert batch.first.tolist() == [places.index((row, 0)) for row in range(len(lengths))]
-    assert batch.padded_places.tolist() == [row * max(lengths) + position for row, position in places]
+    assert batch.row_ids.tolist() == rows
+    assert batch.positions.tolist() == positions
+    assert batch.first.tolist() == first
+    assert batch.padded_places.tolist() == (max(lengths) * np.array(rows) + positions).tolist()
     assert batch.padded_mask.sum(1).tolist() == lengths
 
 

@@ -49,8 +49,12 @@ def test_a_prompt_ends_with_the_token_that_is_read_and_can_be_denoised(decoder):
     folder, model = decoder
     tokenizer = load_tokenizer(folder / "tokenizer.json", None)
     start = [0] if model.config.model_type == "llama" else []
-    before, after = (tokenizer.encode(part, add_special_tokens=False).ids for part in PROMPT.split(" {text}"))
-    each = [tokenizer.encode(sentence, add_special_tokens=False).ids for sentence in SENTENCES]
+
+    def encode(text):
+        return tokenizer.encode(text, add_special_tokens=False).ids
+
+    before, after = map(encode, PROMPT.split(" {text}"))
+    each = list(map(encode, SENTENCES))
     each = [ids[: 64 - len(start) - len(before) - len(after)] for ids in each]
     rows = [[*start, *before, *ids, *after] for ids in each]
     plain = last_states(model, rows)

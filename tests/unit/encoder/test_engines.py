@@ -154,7 +154,8 @@ def test_dropout_is_what_the_configuration_would_have_made_it(tmp_path, family):
     backbone.save(tmp_path / "out")
     written = json.loads((tmp_path / "out" / "config.json").read_text())
     before = json.loads((tmp_path / "init" / "config.json").read_text())
-    assert {key: written[key] for key in rates} == {key: before[key] for key in rates}
+    for key in rates:
+        assert written[key] == before[key]
 
 
 def test_an_encoder_without_a_masked_lm_head_draws_one_for_a_term_that_predicts_tokens(tmp_path, capfd):

@@ -7,7 +7,8 @@ import micro
 import numpy as np
 import pytest
 import torch
-from tiny_encoders import batch_of, pooled_by, written
+from one_step import rows_of
+from tiny_encoders import batch_of, pad_rows, pooled_by, written
 
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.opening import open_backbone
@@ -38,8 +39,7 @@ def reference(folder, rows, length):
     import transformers
 
     model = transformers.BertModel.from_pretrained(folder, add_pooling_layer=False).eval()
-    tokens = torch.tensor([[*row, *[0] * (length - len(row))] for row in rows])
-    mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in rows])
+    tokens, mask = pad_rows(rows, 0, length)
     with torch.no_grad():
         return model(input_ids=tokens, attention_mask=mask, output_hidden_states=True).hidden_states
 
@@ -48,7 +48,7 @@ def reference(folder, rows, length):
 @pytest.mark.parametrize("lengths", [(5, 1, 9, 3, 9), (4, 4), (20, 20), (20, 3)])
 def test_the_mean_is_over_all_positions_of_the_length(folder, engine, lengths):
     batch = batch_of(lengths)
-    rows = [ids.tolist() for ids in batch.tokens.split(batch.lengths.tolist())]
+    rows = rows_of(batch)
     states = reference(folder, rows, LENGTH)
     encoder = open_backbone(folder, engine).eval()
     for name, numbers in {"mean": (-1,), "first-last": (1, -1), "last2": (-2, -1)}.items():

@@ -61,7 +61,7 @@ def test_every_distinct_token_sequence_is_encoded_once_and_sorted_by_length(fold
     encoder.batch_tokens = 40
     seen = counted(encoder)
     vectors = encoder(SENTENCES)
-    lengths = [length for batch in seen for length in batch]
+    lengths = list(itertools.chain.from_iterable(seen))
     assert len(lengths) == 4
     assert lengths == sorted(lengths)
     assert np.array_equal(vectors[0], vectors[4]) and np.array_equal(vectors[0], vectors[5])
@@ -109,8 +109,9 @@ def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(fold
 def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget, padded):
     rows = list(map(np.zeros, sorted(lengths)))
     batches = list(split_rows(rows, budget, padded))
-    assert [len(row) for batch in batches for row in batch] == sorted(lengths)
-    assert all(len(batch) == 1 or len(batch) * max(len(batch[-1]), padded) <= budget for batch in batches)
+    assert list(map(len, itertools.chain.from_iterable(batches))) == sorted(lengths)
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(len(batch[-1]), padded) <= budget
     for batch, following in itertools.pairwise(batches):
         longest, longer = max(len(batch[-1]), padded), max(len(following[0]), padded)
         half_full = longer > longest and len(batch) * longest >= budget / 2

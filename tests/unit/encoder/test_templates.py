@@ -73,12 +73,13 @@ def by_hand(folder, template, longest):
     """
     tokenizer = load_tokenizer(folder / "tokenizer.json", None)
     special = special_ids(tokenizer)
-    before, after = (
-        tokenizer.encode(part.replace("{mask}", "[MASK]"), add_special_tokens=False).ids
-        for part in template.split("{text}")
-    )
+
+    def encode(text):
+        return tokenizer.encode(text, add_special_tokens=False).ids
+
+    before, after = map(encode, template.replace("{mask}", "[MASK]").split("{text}"))
     before, after = [special.cls, *before], [*after, special.sep]
-    each = [tokenizer.encode(sentence, add_special_tokens=False).ids for sentence in SENTENCES]
+    each = list(map(encode, SENTENCES))
     each = [ids[: longest - len(before) - len(after)] for ids in each]
     return [[*before, *ids, *after] for ids in each], list(map(len, each)), before, after, special.mask
 

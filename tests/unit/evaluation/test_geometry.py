@@ -52,7 +52,7 @@ def test_the_suite_pools_all_splits_and_takes_scores_above_4(stand_in, tmp_path)
     vectors = dict(zip("abcd", 3 * random_directions(4), strict=True))
     found = geometry.evaluate(tmp_path, RandomVectors(6, fixed=vectors))
     unit = {name: row / 3 for name, row in vectors.items()}
-    distances = [((unit[x] - unit[y]) ** 2).sum() for x, y in [("b", "d"), ("a", "d")]]
+    distances = [((unit["b"] - unit["d"]) ** 2).sum(), ((unit["a"] - unit["d"]) ** 2).sum()]
     slots = [unit[name] for name in "acbdadba"]
     assert found == {
         "alignment": pytest.approx(np.mean(distances), abs=1e-6),

@@ -29,8 +29,8 @@ def test_neighbours_equal_a_sorting_loop(chunk, monkeypatch):
             if text != query:
                 scored.append((u @ v / np.sqrt((u @ u) * (v @ v)), text))
         expected = sorted(scored, key=lambda pair: -pair[0])[:4]
-        assert [text for text, _ in some] == [text for _, text in expected]
-        assert [cosine for _, cosine in some] == pytest.approx([cosine for cosine, _ in expected])
+        for (text, cosine), (expected_cosine, expected_text) in zip(some, expected, strict=True):
+            assert text == expected_text and cosine == pytest.approx(expected_cosine)
 
 
 def test_queries_find_captions_or_test_sentences(tmp_path):
@@ -42,13 +42,13 @@ def test_queries_find_captions_or_test_sentences(tmp_path):
     found = retrieval.evaluate(root, vectors, queries={"first": "a"}, corpus=captions, count=5)
     asked = found["neighbours"]["first"]
     assert asked["query"] == "a"
-    assert [asked[rank]["sentence"] for rank in ("1", "2")] == ["A cat.", "A dog."]
+    assert (asked["1"]["sentence"], asked["2"]["sentence"]) == ("A cat.", "A dog.")
     assert asked["2"]["cosine"] == pytest.approx(0.5**0.5)
     assert set(vectors.asked) == set(retrieval.sentences(root, {"first": "a"}, captions))
     module, options = suite("retrieval-stsb", {"queries": {"dog": "A dog."}})
     assert module is retrieval
     here = retrieval.evaluate(root, vectors, **options)["neighbours"]["dog"]
-    assert {here[rank]["sentence"] for rank in ("1", "2")} == {"a", "b"}
+    assert {here["1"]["sentence"], here["2"]["sentence"]} == {"a", "b"}
 
 
 @cases

@@ -79,16 +79,8 @@ def test_fits_of_different_size_are_those_trained_alone(name, bundle_bytes, monk
     monkeypatch.setattr(linear_probe, "BUNDLE_BYTES", bundle_bytes)
     vectors, labels = problem(80, 4, 3)
     order = np.random.default_rng(5).permutation(80)
-    fits = [
-        Fit(order[:size], order[60:], l2, (9, size))
-        for size, l2 in {
-            8: (0.5,),
-            16: (1e-3, 0.5, 1),
-            17: (0.1, 0.2),
-            23: (1e-3, 2.0),
-            24: (1, 1e-5),
-        }.items()
-    ]
+    strengths = {8: (0.5,), 16: (1e-3, 0.5, 1), 17: (0.1, 0.2), 23: (1e-3, 2.0), 24: (1, 1e-5)}
+    fits = [Fit(order[:size], order[60:], l2, (9, size)) for size, l2 in strengths.items()]
     found = train_together(with_bias([vectors]), labels, fits, SMALL[name])
     for fit, per_fit in zip(fits, found, strict=True):
         assert len(per_fit) == len(fit.l2)

@@ -36,6 +36,10 @@ def known(printed="76.25", path="sts/avg", kind="trained", **more):
     return PublishedCell("", "x", path, Reported(value=printed, source="t"), kind, **more)
 
 
+def ids_of(causes):
+    return [cause.id for cause in causes]
+
+
 @pytest.mark.parametrize("case", CASES, ids=[case["thread"] for case in CASES])
 def test_a_stated_fact_lists_the_confirmed_cause_and_without_one_no_cause_is_chosen(case):
     """The confirmed cause should be listed if the first post states it.
@@ -46,9 +50,8 @@ def test_a_stated_fact_lists_the_confirmed_cause_and_without_one_no_cause_is_cho
     parser = argparse.ArgumentParser()
     verb.add_arguments(parser)
     found = verb.diagnosed(parser.parse_intermixed_args([*case["words"], "--workflow", str(WORKFLOW)]))
-    listed = [cause.id for cause in found.listed]
-    assert (case["cause"] in listed) is (case["thread"] not in SILENT)
-    assert case["cause"] in [cause.id for cause in found.to_try]
+    assert (case["cause"] in ids_of(found.listed)) is (case["thread"] not in SILENT)
+    assert case["cause"] in ids_of(found.to_try)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +75,8 @@ def test_where_a_number_lies_without_seeds(number, cell, standing):
 def test_where_a_number_lies_among_seeds_and_reruns():
     cell = known("76.25", seeds=(SeedSpread("fifty", 75.11, 0.84, 50),))
     numbers = {74.84: "usual", 76.25: "as printed", 77.6: "above", 56.87: "below"}
-    assert {number: standing_of(number, cell) for number in numbers} == numbers
+    for number, standing in numbers.items():
+        assert standing_of(number, cell) == standing
     few = known(reruns={"a": 74.0, "b": 75.0, "c": 76.0})
     assert standing_of(79.0, few) == "usual" and standing_of(81.0, few) == "above"
 
@@ -82,18 +86,20 @@ def test_a_cause_that_an_encoder_cannot_have_is_left_out_and_says_why():
     transfer, prompted = made("transfer", metrics=["transfer"]), made("prompted", models=["prompt"])
     causes = [released, transfer, prompted, made("rest")]
     found = diagnose(75.0, known(model="unsup-simcse"), {}, causes)
-    assert [cause.id for cause in found.causes] == ["rest"]
+    assert ids_of(found.causes) == ["rest"]
     assert found.excluded == {
         "released": "the encoder is trained",
         "transfer": "the number is of sts",
         "prompted": "the encoder is not prompt",
     }
-    assert [cause.id for cause in diagnose(75.0, known(), {"model": "PromptBERT"}, causes).listed] == [
-        "prompted"
-    ]
-    assert [cause.id for cause in diagnose(75.0, known("1", "transfer/MR/accuracy"), {}, causes).listed] == [
-        "transfer"
-    ]
+    found = diagnose(75.0, known(), {"model": "PromptBERT"}, causes)
+    assert ids_of(found.listed) == ["prompted"]
+    found = diagnose(75.0, known("1", "transfer/MR/accuracy"), {}, causes)
+    assert ids_of(found.listed) == ["transfer"]
+
+
+def sizes_of(effects):
+    return [each.effect for each in effects]
 
 
 def measured(variant, effect, encoder="minilm", kind="trained"):
@@ -105,13 +111,12 @@ def test_what_was_measured_is_that_of_the_stated_variant_else_of_all_of_the_suit
     effects = [measured("mean", -4.0), measured("cls", -2.0), measured("cls", -6.0, "other", "untrained")]
     cause = made("one", kinds=["trained", "untrained"], facts=["pooling"])
     found = diagnose(75.0, known(), {"pooling": "cls"}, [cause], effects)
-    assert [each.effect for each in found.measured_of(cause, "cls")] == [-2.0]
-    assert [each.effect for each in found.measured_of(cause, "max")] == [-4.0, -2.0]
+    assert sizes_of(found.measured_of(cause, "cls")) == [-2.0]
+    assert sizes_of(found.measured_of(cause, "max")) == [-4.0, -2.0]
     elsewhere = diagnose(35.0, known("72", "mteb/SciFact"), {}, [cause], effects)
     assert elsewhere.measured == (), "effects on similarities say nothing of a retrieval"
-    assert [
-        each.effect for each in diagnose(75.0, known(kind="untrained"), {}, [cause], effects).measured
-    ] == [-6.0]
+    found = diagnose(75.0, known(kind="untrained"), {}, [cause], effects)
+    assert sizes_of(found.measured) == [-6.0]
 
 
 def test_a_released_encoder_has_no_seeds_whatever_its_recipe_has():

@@ -141,22 +141,29 @@ def test_every_value_of_every_cell_is_a_row_of_the_tidy_table(planned):
     (cell,) = [cell for cell in plan.cells["made/table1"] if cell.jobs]
     runs = [plan.encoders[encoder].source.run for encoder in cell.encoders]
     assert list(map(tuple, tidy)) == [TIDY, TIDY]
-    assert [tuple(line.values())[:10] for line in tidy] == [
-        ("made", "table1", "r", "a", "as-described", seed, PATH, value, encoder, run)
-        for seed, value, encoder, run in zip((0, 1), (70.0, ""), cell.encoders, runs, strict=True)
-    ]
+    expected = zip((0, 1), (70.0, ""), cell.encoders, runs, strict=True)
+    for line, (seed, value, encoder, run) in zip(tidy, expected, strict=True):
+        found = tuple(line.values())[:10]
+        assert found == ("made", "table1", "r", "a", "as-described", seed, PATH, value, encoder, run)
     (only,) = tidy_rows([result_of(planned({"id": "r", "encoder": {"backbone": "bert-base"}}), 70.0)])
     assert (only["seed"], only["value"], only["run"]) == ("", 70.0, "")
     assert only["encoder"].startswith("bert-base-uncased-")
 
 
 def test_rows_that_a_scale_merges_into_one_run_are_marked(planned, tmp_path):
-    rates = {"small": {}, "large": {}, "larger": {}, "other": {"dropout": {"hidden": 0.2}}}
+
+    def row(name, rate, **changes):
+        run = {"optimisation": {"learning_rate": rate}, **changes}
+        return {"id": name, "encoder": {"use": "plain", "run": run}}
+
     rows = [
-        {"id": name, "encoder": {"use": "plain", "run": {"optimisation": {"learning_rate": rate}, **more}}}
-        for (name, more), rate in zip(rates.items(), (1e-5, 3e-5, 4e-5, 5e-5), strict=True)
+        row("small", 1e-5),
+        row("large", 3e-5),
+        row("larger", 4e-5),
+        row("other", 5e-5, dropout={"hidden": 0.2}),
+        {"id": "baseline", "encoder": {"backbone": "bert-base"}},
+        {"id": "again", "encoder": {"backbone": "bert-base"}},
     ]
-    rows += [{"id": name, "encoder": {"backbone": "bert-base"}} for name in ("baseline", "again")]
     before = result_of(planned(*rows), 70.0)
     (tmp_path / "scales").unlink()
     shutil.copytree(ROOT / "workflow" / "scales", tmp_path / "scales")

@@ -47,8 +47,8 @@ def slow_infonce(views, temperature, alpha, cosine):
     """
 
     def similarity(a, b):
-        lengths = math.sqrt(sum(float(x) ** 2 for x in a) * sum(float(y) ** 2 for y in b)) if cosine else 1
-        return sum(float(x) * float(y) for x, y in zip(a, b, strict=True)) / lengths
+        lengths = math.hypot(*a) * math.hypot(*b) if cosine else 1
+        return float(a @ b) / lengths
 
     anchors, positives, *negatives = views
     losses = []

@@ -9,7 +9,7 @@ import pytest
 import torch
 from papers.diffcse.edits import delete, insert
 from pydantic import TypeAdapter
-from tiny_encoders import PAD, tiny
+from tiny_encoders import PAD, pad_rows, tiny
 
 from replicse.data.tokenizer import SpecialIds, train_tokenizer
 from replicse.encoder.batch import TokenBatch
@@ -50,8 +50,10 @@ def sentences(family, seed, lengths=LENGTHS):
     The default is four rows of different lengths.
     """
     random, special = np.random.default_rng(seed), SPECIAL[family]
-    rows = [[special.cls, *random.integers(5, 97, length - 2), special.sep] for length in lengths]
-    return TokenBatch.from_rows(list(map(np.array, rows)))
+    rows = []
+    for length in lengths:
+        rows.append(np.array([special.cls, *random.integers(5, 97, length - 2), special.sep]))
+    return TokenBatch.from_rows(rows)
 
 
 def model_of(family="bert"):
@@ -109,16 +111,6 @@ def rows_of(batch, tokens=None):
     return [tokens[start:stop].tolist() for start, stop in itertools.pairwise(bounds)]
 
 
-def pad_rows(rows, filler):
-    longest = max(map(len, rows))
-    ids = torch.full((len(rows), longest), filler)
-    mask = torch.zeros_like(ids)
-    for number, row in enumerate(rows):
-        ids[number, : len(row)] = torch.tensor(row)
-        mask[number, : len(row)] = 1
-    return ids, mask
-
-
 def reference_models(home, term, model, family):
     """Load the weights into models of `transformers`.
 
@@ -160,7 +152,7 @@ def slow_states(discriminator, ids, mask, vectors):
 
 
 def cross_entropy(logits, target):
-    logits = np.array(logits, dtype=float)
+    logits = np.array(logits.tolist())
     largest = logits.max()
     return largest + math.log(np.exp(logits - largest).sum()) - logits[target]
 

@@ -26,7 +26,8 @@ def slow_recall(pairs, vectors, cutoff, directions, distinct):
         directions: List of "forward" and "backward".
         distinct: Whether duplicates are removed.
     """
-    texts = [pair[1] for pair in pairs] + [pair[2] for pair in pairs]
+    _, first, second = zip(*pairs, strict=True)
+    texts = [*first, *second]
     if distinct:
         texts = list(dict.fromkeys(texts))
     hits = []

@@ -5,6 +5,7 @@ Tests the classes of the loss, and the content of the queue.
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -53,8 +54,7 @@ def loss_of(term, model, anchors, positives, keys):
 
 
 def cosine(one, other):
-    dot = math.fsum(a * b for a, b in zip(one, other, strict=True))
-    return dot / math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other))
+    return np.dot(one, other) / np.linalg.norm(one) / np.linalg.norm(other)
 
 
 def test_the_loss_is_the_loop_over_second_views_and_queue():
@@ -67,9 +67,8 @@ def test_the_loss_is_the_loop_over_second_views_and_queue():
     term, model = term_of(7)
     queue, lengths = [], []
     for rows in (3, 3, 3, 3, 2):
-        anchors, positives, keys = (
-            scale * torch.randn(rows, WIDTH, dtype=torch.float64, generator=generator) for scale in (1, 2, 5)
-        )
+        anchors, positives, keys = torch.randn(3, rows, WIDTH, dtype=torch.float64, generator=generator)
+        positives, keys = 2 * positives, 5 * keys
         losses = []
         for row, anchor in enumerate(anchors.tolist()):
             logits = [cosine(anchor, other) / 0.05 for other in [*positives.tolist(), *queue]]

@@ -11,6 +11,14 @@ import pytest
 from replicse.augment import augment, token_change
 
 
+def repeated(items, doubled):
+    """Return a list in which some items are repeated."""
+    found = []
+    for item in items:
+        found += [item] * (1 + (item in doubled))
+    return found
+
+
 def twice(change, row, tokens):
     """Return the set of repeated tokens, and check all other tokens.
 
@@ -23,7 +31,7 @@ def twice(change, row, tokens):
     made = change(row, ids, special)
     assert made == change(row, ids, special), "drawn once for a row"
     doubled = {token for token in tokens if made.count(token) == 2}
-    assert made == [2, *(token for each in tokens for token in [each] * (1 + (each in doubled))), 3]
+    assert made == [2, *repeated(tokens, doubled), 3]
     return doubled
 
 
@@ -59,7 +67,7 @@ def test_words_but_the_last_are_repeated(words, rate, counts):
     found, seen = set(), set()
     for made in lines:
         doubled = {word for word in line if made.split().count(word) == 2}
-        assert made.split() == [word for each in line for word in [each] * (1 + (each in doubled))]
+        assert made.split() == repeated(line, doubled)
         found.add(len(doubled))
         seen |= doubled
     assert found == set(range(counts))

@@ -103,8 +103,11 @@ def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, draw
     about = "# Mine\nText of **people**."
     report = example.document(example.STUDY, items, [audit], found, about=about)
     write_report(tmp_path, report, drawings)
-    texts = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.html")}
-    pages = {name: Page(text) for name, text in texts.items()}
+    texts, pages = {}, {}
+    for path in tmp_path.glob("*.html"):
+        texts[path.name] = path.read_text(encoding="utf-8")
+        pages[path.name] = Page(texts[path.name])
+    sources = []
     for name, page in pages.items():
         assert len(page.ids) == len(set(page.ids))
         for link in page.links:
@@ -112,11 +115,10 @@ def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, draw
             assert "://" in link or not anchor or anchor in pages[file or name].ids, link
         own = re.sub(r'src="data:[^"]*"', "", texts[name])
         assert "url(" not in own and "@import" not in own
-    sources = [source for page in pages.values() for source in page.sources]
+        sources += page.sources
     assert len(sources) == len(drawings) == 4
-    assert all(
-        source.startswith("data:image/svg+xml,") and not set(source) & set('<>"#&') for source in sources
-    )
+    for source in sources:
+        assert source.startswith("data:image/svg+xml,") and not set(source) & set('<>"#&')
     index = pages["report.html"].links
     assert "#counts" in index
     assert index.count("simcse.html#simcse-table3--p0.1--stsb-dev") == 2, "of its finding and of its point"
@@ -205,19 +207,19 @@ def test_the_report_compiles_and_so_does_every_table_in_a_document_of_its_own(tm
     assert "Overfull" not in said and "Missing character" not in said
     tables = [path.relative_to(tmp_path) for path in written if path.suffix == ".tex"][2:]
     assert len(tables) == len(items) and Path("tables/simcse/table5.tex") in tables
-    texts = {name: (tmp_path / name).read_text(encoding="utf-8") for name in tables}
-    assert all(r"\toprule" in text and "includegraphics" not in text for text in texts.values())
-    body = [rf"\input{{{name}}}" for name, text in texts.items() if "longtable" in text]
-    body += [
-        rf"\begin{{table}}\caption{{Mine.}}\input{{{name}}}\end{{table}}"
-        for name, text in texts.items()
-        if "longtable" not in text
-    ]
+    long, body = [], []
+    for name in tables:
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert r"\toprule" in text and "includegraphics" not in text
+        if "longtable" in text:
+            long.append(rf"\input{{{name}}}")
+        else:
+            body.append(rf"\begin{{table}}\caption{{Mine.}}\input{{{name}}}\end{{table}}")
     preamble = [
         "\\documentclass[a4paper]{article}",
         "\\usepackage[margin=20mm]{geometry}",
         "\\input{tables/macros}",
     ]
     mine = tmp_path / "mine.tex"
-    mine.write_text("\n".join([*preamble, r"\begin{document}", *body, r"\end{document}"]))
+    mine.write_text("\n".join([*preamble, r"\begin{document}", *long, *body, r"\end{document}"]))
     compiled(mine)

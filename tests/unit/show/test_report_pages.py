@@ -33,12 +33,9 @@ def test_a_difference_to_the_baseline_row_is_paired_by_seed():
     If rows share seeds, overlapping intervals mean nothing.
     """
     cells = [
-        example.judged(row, "dev", printed, values, scale="compact")
-        for row, printed, values in (
-            ("base", "82.5", [60.0, 65.0, 70.0]),
-            ("less", "71.1", [50.0, 54.0, 60.0]),
-            ("lone", "71.0", [59.0]),
-        )
+        example.judged("base", "dev", "82.5", [60.0, 65.0, 70.0], scale="compact"),
+        example.judged("less", "dev", "71.1", [50.0, 54.0, 60.0], scale="compact"),
+        example.judged("lone", "dev", "71.0", [59.0], scale="compact"),
     ]
     rows = [("base", "Base"), ("less", "Less"), ("lone", "Lone")]
     item = example.result("made/table1", "T", [("dev", "Dev")], rows, cells, scale="compact", baseline="base")

@@ -3,6 +3,8 @@
 The step is compared with a separate implementation in float64.
 """
 
+import copy
+
 import micro
 import pytest
 import torch
@@ -142,12 +144,12 @@ def test_keys_have_no_dropout_and_the_head_that_is_asked_for(tmp_path, head, kin
     list(updates(trainer, 3))
     model = trainer.model.train()
     columns, _ = next(trainer.sources[0].data.batches(0, 1))
-    before = {name: value.clone() for name, value in model.head.state_dict().items()}
+    before = copy.deepcopy(model.head.state_dict())
     (pooling, _) = trainer.sources[0].poolings
     keys = model.momentum_vectors(columns[0], pooling)
     assert torch.equal(keys, model.momentum_vectors(columns[0], pooling)) and not keys.requires_grad
     assert model.head.training, "the trained head goes on as it was"
-    assert all(torch.equal(before[name], value) for name, value in model.head.state_dict().items())
+    torch.testing.assert_close(model.head.state_dict(), before, rtol=0, atol=0)
     used = model.momentum.head if head == "averaged" else model.head
     used.eval()
     rows = [columns[0].slice(row, row + 1) for row in range(columns[0].rows)]

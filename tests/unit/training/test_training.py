@@ -16,6 +16,7 @@ from types import ModuleType
 
 import micro
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from pretended import pretended_gpu
@@ -123,10 +124,9 @@ def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root, ke
     """
     out = trained(micro.job(tmp_path, selection={"every": 5, "keeps": keeps}), root, tmp_path / "run")
     found = micro.metrics(out)
-    assert [entry["step"] for entry in found["history"]] == [5, 10, 15, 20]
-    scores = [entry["dev"] for entry in found["history"]]
-    place = int(taken(scores))
-    assert found["best"] == {key: found["history"][place][key] for key in ("step", "dev")}
+    history = pd.DataFrame(found["history"])
+    assert history["step"].tolist() == [5, 10, 15, 20]
+    assert found["best"] == history.loc[int(taken(history["dev"].tolist())), ["step", "dev"]].to_dict()
     same = found["best"]["step"] == 20
     assert micro.equal_weights(out / "best", out / "last") == same
 
@@ -221,10 +221,9 @@ def test_the_first_of_two_encoders_selects_the_checkpoint(tmp_path, root):
     trainer.run()
     model, rule = trainer.model.eval(), trainer.job.spec.selection
     score = make_dev_score(root, rule, {})
-    first, second = [
-        score(SentenceEncoder(backbone, head, trainer.job.tokenizer, trainer.job.spec.pooling.test))
-        for backbone, head in ((model.backbone, model.head), tuple(model.second))
-    ]
+    rest = (trainer.job.tokenizer, trainer.job.spec.pooling.test)
+    first = score(SentenceEncoder(model.backbone, model.head, *rest))
+    second = score(SentenceEncoder(*model.second, *rest))
     assert trainer.best["dev"] == pytest.approx(first, abs=1e-4)
     assert abs(first - second) > 0.01
 
@@ -241,10 +240,14 @@ def test_a_run_gives_its_model_the_progress_of_each_step(tmp_path, root, monkeyp
     assert seen == [0, 0, 0.25, 0.5, 0.75]
 
 
+def first_columns(data, start, stop):
+    return [columns[0] for columns, _ in data.batches(start, stop)]
+
+
 def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):
     job = micro.job(tmp_path, count=50)
     data = TrainingData(job.stores, 16, seed=1)
-    batches = [columns[0] for columns, _ in data.batches(0, 8)]
+    batches = first_columns(data, 0, 8)
     assert [batch.rows for batch in batches] == [16, 16, 16, 2] * 2
     rows = [bytes(data.columns[0].row(i)) for i in range(50)]
 
@@ -258,9 +261,9 @@ def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):
 
     assert sorted(seen(batches[:4])) == sorted(rows) == sorted(seen(batches[4:]))
     assert seen(batches[:4]) != seen(batches[4:])
-    assert seen(columns[0] for columns, _ in data.batches(5, 8)) == seen(batches[5:])
+    assert seen(first_columns(data, 5, 8)) == seen(batches[5:])
     other = TrainingData(job.stores, 16, seed=2)
-    assert seen(columns[0] for columns, _ in other.batches(0, 4)) != seen(batches[:4])
+    assert seen(first_columns(other, 0, 4)) != seen(batches[:4])
 
 
 def test_views_of_different_length_are_refused(tmp_path):
