@@ -146,7 +146,10 @@ def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_and_a_kill_
         study.kill()
         left = study.waiting()
         asked = [
-            f"{rule}:{what}" for rule in ("train", "evaluate") for what in ("gpu=1", "slurm_partition=gpu")
+            "train:gpu=1",
+            "train:slurm_partition=gpu",
+            "evaluate:gpu=1",
+            "evaluate:slurm_partition=gpu",
         ]
         study.start(*study.words_of("slurm-gpu"), "--set-resources", *asked)
         assert study.end() == undisturbed

@@ -102,8 +102,9 @@ def test_nothing_of_snakemake_is_private_but_one_guarded_place():
     private = re.compile(
         r"workflow\.(?!is_main_process|is_rule|local_exec|current_basedir)\w+|snakemake\.(?!utils|exceptions)\w+|sys\.argv"
     )
-    files = [ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk")]
-    found = [match for file in files for match in private.findall(file.read_text(encoding="utf-8"))]
+    found = []
+    for file in (ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk")):
+        found += private.findall(file.read_text(encoding="utf-8"))
     assert found == ["workflow.scheduler", "workflow.scheduler"]
 
 

@@ -34,13 +34,13 @@ def commands():
     Returns:
         List of tuples of words, without environment variables and `replicse`.
     """
-    texts = [(ROOT / "README.md").read_text(encoding="utf-8")]
-    texts += [file.read_text(encoding="utf-8") for file in sorted((ROOT / "docs").glob("*.md"))]
-    found = (block or inline for text in texts for block, inline in COMMAND.findall(text))
-    words = [shlex.split(command, comments=True) for command in found]
-    return list(
-        dict.fromkeys(tuple(each[each.index("replicse") + 1 :]) for each in words if "replicse" in each)
-    )
+    found = []
+    for file in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for block, inline in COMMAND.findall(file.read_text(encoding="utf-8")):
+            words = shlex.split(block or inline, comments=True)
+            if "replicse" in words:
+                found.append(tuple(words[words.index("replicse") + 1 :]))
+    return list(dict.fromkeys(found))
 
 
 def runs_here(words):

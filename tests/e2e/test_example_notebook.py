@@ -35,10 +35,13 @@ def execute(monkeypatch, tmp_path_factory):
 
 def shown(notebook):
     """Return the text outputs of a notebook as a list, and the picture count."""
-    outputs = [
-        output["data"] for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output
-    ]
-    return [data["text/plain"] for data in outputs], sum("image/png" in data for data in outputs)
+    texts, pictures = [], 0
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if "data" in output:
+                texts.append(output["data"]["text/plain"])
+                pictures += "image/png" in output["data"]
+    return texts, pictures
 
 
 def test_the_committed_notebook_shows_what_it_gives(execute):

@@ -57,12 +57,11 @@ CLAIM = JudgedClaim("simcse/c", "All are lower.", "Table 3", (), "supported", ""
 UNDECIDED = [DROPOUT[0], ("p0.2", "p = 0.2", "80.5", [64.5, 62.0, 66.5])]
 # A paper is only counted if at least one finding is certain.
 AUDIT = [
-    Finding(paper, "rule", "Table 1", (), "1", "2", certainty)
-    for certainty, papers in {
-        "certain": ("simcse", "repro", "diffcse"),
-        "unless": ("repro", "esimcse"),
-    }.items()
-    for paper in papers
+    Finding("simcse", "rule", "Table 1", (), "1", "2", "certain"),
+    Finding("repro", "rule", "Table 1", (), "1", "2", "certain"),
+    Finding("diffcse", "rule", "Table 1", (), "1", "2", "certain"),
+    Finding("repro", "rule", "Table 1", (), "1", "2", "unless"),
+    Finding("esimcse", "rule", "Table 1", (), "1", "2", "unless"),
 ]
 SECONDS = seconds_by_part({"infonce-s0-1": 3.0, "infonce-s0-2": 2.0, "mlm-s0-3": 4.0}, {"e": 6.0})
 

@@ -6,6 +6,7 @@ Ids of encoders may only change on purpose.
 import csv
 import io
 from hashlib import sha256
+from itertools import chain
 
 import pytest
 import yaml
@@ -60,7 +61,9 @@ def test_what_is_trained_for_each_cell_and_how_it_is_read(golden, paper):
     """
     plan = shipped_plan(scale="paper", papers={paper: "all"}, adjudicate="all")
     runs = {}
-    for cell in (cell for cells in plan.cells.values() for cell in cells if cell.encoders):
+    for cell in chain.from_iterable(plan.cells.values()):
+        if not cell.encoders:
+            continue
         encoder = plan.encoders[cell.encoders[0]]
         if run := encoder.source.run:
             shown = plan.runs[run].canonical() if runs else plan.runs[run].model_dump(mode="json")

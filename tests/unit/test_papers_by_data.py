@@ -64,7 +64,8 @@ def test_a_search_over_sixteen_jobs(result):
         for score, test in zip(scores, tests, strict=True)
     ]
     plan, found = result("search", measured)
-    assert {len(group) for cell in plan.cells["search/table1"] for group in cell.jobs} == {16}
+    for cell in plan.cells["search/table1"]:
+        assert set(map(len, cell.jobs)) == {16}
     cells = by_cell(found)
     for row, own, test in (
         ("one-view", scores[:16], tests[:16]), ("delete-one-word", scores[16:], tests[16:])

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -137,9 +138,8 @@ def test_all_options_that_the_slurm_executor_refuses_are_refused_before_the_star
     """Refuse each option of the executor's list in its long and its short form, also after `--`."""
     validation = pytest.importorskip("snakemake_executor_plugin_slurm.validation")
     refused = list(validation.get_forbidden_slurm_options())
-    extras = [
-        f"slurm_extra=--mail-type=END {option} 1" for each in profiles.SLURM_RESOURCES for option in each
-    ]
+    options = chain.from_iterable(profiles.SLURM_RESOURCES)
+    extras = [f"slurm_extra=--mail-type=END {option} 1" for option in options]
     for extra in extras:
         assert any(re.search(pattern, extra) for pattern in refused)
         with pytest.raises(BadInput, match=r"which the executor refuses; (set the resource|remove it)"):

@@ -104,10 +104,11 @@ def test_bytes_that_are_no_lines_are_bad_input(tmp_path, content, problem):
 # Counts from methods section 2.2, by subset or by split.
 @cases
 def test_real_counts(real_data, task, counts, lowest):
-    subsets = [
-        subset for split in STS_SPLITS.get(task, ("test",)) for subset in load_sts(real_data, task, split)
-    ]
-    assert [len(subset.gold) for subset in subsets] == counts
-    assert all(len(subset.first) == len(subset.second) == len(subset.gold) for subset in subsets)
-    scores = [score for subset in subsets for score in subset.gold]
+    sizes, scores = [], []
+    for split in STS_SPLITS.get(task, ("test",)):
+        for subset in load_sts(real_data, task, split):
+            assert len(subset.first) == len(subset.second) == len(subset.gold)
+            sizes.append(len(subset.gold))
+            scores += list(subset.gold)
+    assert sizes == counts
     assert (min(scores), max(scores)) == (lowest, 5)

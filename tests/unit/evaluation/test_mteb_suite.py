@@ -4,6 +4,7 @@ import json
 import sys
 import zlib
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -272,7 +273,7 @@ def encoder(tmp_path):
     Returns:
         The folder of the encoder, and the data root.
     """
-    texts = [f"{word} {end}" for word in ("a", "man", "is", "playing") for end in ("guitar", "here")]
+    texts = list(map(" ".join, product(("a", "man", "is", "playing"), ("guitar", "here"))))
     train_tokenizer("wordpiece", texts, 97, lowercase=True).save(str(tmp_path / "tokenizer.json"))
     tiny().save(tmp_path / "runs" / "best", None, tmp_path / "tokenizer.json")
     pairs = [(score % 5, *texts[score : score + 2]) for score in range(7)]

@@ -36,8 +36,10 @@ def rows(tmp_path):
         """Return the rows of an epoch as a list; the default epoch is 0."""
         data = TrainingData([tmp_path / "store"], 8, 7, order_of(order))
         found = data.order.made_by()(data, epoch, np.random.default_rng([7, epoch]), data.order).tolist()
-        batches = [label for _, some in data.batches(4 * epoch, 4 * epoch + 4) for label in some.tolist()]
-        assert batches == [float(number % 5 == 0) for number in found], "batches are read in this order"
+        batches = []
+        for _, some in data.batches(4 * epoch, 4 * epoch + 4):
+            batches += some.tolist()
+        assert batches == [labels[row] for row in found], "batches are read in this order"
         return found
 
     return ordered, texts, labels
