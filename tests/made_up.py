@@ -103,6 +103,7 @@ def _heads(names):
 def _cell_result(cell):
     parts = ("processor", "flags", "device", "threads")
     machines = re.findall(r"([^|]+) \((.+?)\), (\w+), (\d+ threads?)(?: [|] )?", cell["machine"])
+    machines = [dict(zip(parts, found, strict=True)) for found in machines]
     printed, spread = cell["reported"], cell["published_sd"]
     return {
         "row": cell["row"],
@@ -114,7 +115,7 @@ def _cell_result(cell):
         "encoders": [value["encoder"] for value in cell["values"]],
         "reported": {"value": printed, "source": "a page"} if printed else None,
         "published_sd": float(spread) if spread else None,
-        "machines": [dict(zip(parts, found, strict=True)) for found in machines],
+        "machines": machines,
         "packages": [cell["package"]] if cell["package"] else [],
     }
 

@@ -257,7 +257,7 @@ def pretended_gpu(count: int = 1) -> Iterator[Work]:
         "get_rng_state": lambda device="cuda": states[place_of(device)].clone(),
         "set_rng_state": set_state,
         "get_rng_state_all": lambda: [states[place].clone() for place in range(count)],
-        "set_rng_state_all": lambda every: [set_state(state, place) for place, state in enumerate(every)],
+        "set_rng_state_all": lambda every: list(map(set_state, every, range(len(every)))),
         "manual_seed_all": lambda seed: None,
         "empty_cache": lambda: None,
         "max_memory_allocated": lambda device=None: 0,

@@ -25,11 +25,14 @@ def cell(case, name, protocol):
     """
     values, own = case[name], "" if case.get("same") else protocol
     seeds = [None] if case.get("alone") and name == "base" else range(len(values))
+    encoders, by_seed = [], []
+    for seed, value in zip(seeds, values, strict=True):
+        encoders.append(f"{own}{seed}")
+        by_seed.append(SeedValue(seed=seed, value=value))
     return CellResult(
         row="r", column="c", metric="m", protocol=protocol, metric_path="sts/avg",
         reported=Reported(value=case["own"], source="x") if "own" in case else None,
-        seedless=case.get("seedless", False), encoders=tuple(f"{own}{seed}" for seed in seeds),
-        values=tuple(SeedValue(seed=seed, value=value) for seed, value in zip(seeds, values, strict=True)),
+        seedless=case.get("seedless", False), encoders=tuple(encoders), values=tuple(by_seed),
     )  # fmt: skip
 
 

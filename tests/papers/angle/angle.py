@@ -4,6 +4,7 @@ Includes a schedule with an increasing weight, and sharpness-aware minimisation.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replicse.checked import Positive, Share
@@ -79,8 +80,10 @@ def sam(groups: Sequence[dict[str, Any]], parameters: SamParameters) -> "Optimiz
     class Sam(torch.optim.AdamW):
         @torch.no_grad()
         def step(self, closure: Any) -> None:
-            moved = [each for group in self.param_groups for each in group["params"] if each.grad is not None]
-            before, norm = [each.clone() for each in moved], _norm(each.grad for each in moved)
+            weights = chain.from_iterable(group["params"] for group in self.param_groups)
+            moved = [each for each in weights if each.grad is not None]
+            before = [each.clone() for each in moved]
+            norm = _norm(each.grad for each in moved)
             for each in moved:
                 each.add_(each.grad, alpha=float(parameters.rho / norm))
             with torch.enable_grad():

@@ -23,7 +23,8 @@ def test_the_csv_next_to_a_report_is_the_one_of_the_item_and_its_pages_adjust_ve
     write_all(Paths("paper"), example.STUDY, [item], Path("reports/paper"), Judgements())
     with Path("reports/paper/tables/simcse/table3.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [row["verdict"] for row in rows] == [cell.verdict for cell in item.cells]
+    for row, cell in zip(rows, item.cells, strict=True):
+        assert row["verdict"] == cell.verdict
     assert rows == [dict.fromkeys(rows[0], "") | row for row in table_rows(item)]
     tested = [row for row in rows if row["p"]]
     assert tested and all(row["reason"].endswith("for this cell by itself") for row in tested)

@@ -204,7 +204,8 @@ def _same_cells(read, plan):
     for one, other in zip(read.planned, plan.planned, strict=True):
         assert one.id == other.id and one.jobs == other.jobs and one.seeds == other.seeds
         assert one.reported == other.reported and one.subtracted == other.subtracted
-        assert [each.id for each in one.operands] == [each.id for each in other.operands]
+        for operand, expected in zip(one.operands, other.operands, strict=True):
+            assert operand.id == expected.id
     return True
 
 

@@ -34,9 +34,11 @@ def made(folder, family, kind="byte-bpe", engine="auto", **sizes):
 @pytest.mark.parametrize(
     ("family", "engine", "token_head"),
     [
-        *((family, "packed", True) for family in ("bert", "distilbert")),
+        ("bert", "packed", True),
+        ("distilbert", "packed", True),
         *((family, "transformers", True) for family in MASKED),
-        *((family, "transformers", False) for family in ("llama", "qwen2")),
+        ("llama", "transformers", False),
+        ("qwen2", "transformers", False),
     ],
 )
 def test_an_encoder_of_a_family_has_the_sizes_that_are_asked_for(tmp_path, family, engine, token_head):

@@ -39,10 +39,10 @@ def test_probability_against_a_slow_loop_over_seeds(pairs, op):
             slacks.append(margin - abs(left - right))
         else:
             slacks.append((left - right if op in (">", ">=") else right - left) - margin)
-    table = {"a": [left for left, _ in pairs], "b": [right for _, right in pairs]}
+    table = dict(zip("ab", zip(*pairs, strict=True), strict=True))
     relation = Relation(left="a", op=op, right="b", margin=margin)
     judged = Claim(id="id", text="A sentence.", place="Section 1", relations=(relation,))
-    found = judge_claim(judged, lambda name: Reading(tuple(table[name])))
+    found = judge_claim(judged, lambda name: Reading(table[name]))
     mean = sum(slacks) / len(slacks)
     variance = sum((slack - mean) ** 2 for slack in slacks) / (len(slacks) - 1)
     if variance < 1e-12:

@@ -157,4 +157,5 @@ def test_texts_of_a_paper_are_no_formulas_of_a_spreadsheet():
     rows = [SimpleNamespace(line=lambda text=text: {"text": text}) for text in formulas + texts]
     judgements = SimpleNamespace(claims=rows, adjudication=[], audit=[])
     _, written = study.judged_tables(judgements, [])["claims"]
-    assert [row["text"] for row in written] == [f"'{formula}" for formula in formulas] + texts
+    expected = [f"'{formula}" for formula in formulas] + texts
+    assert [row["text"] for row in written] == expected

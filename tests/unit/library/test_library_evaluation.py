@@ -221,18 +221,19 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
     assert "sts-dev/STS-B/all: sha256: " in text and "sets/own/pearson/all: n: 9 in A, 10 in B" in text
 
 
+def ragged(text):
+    """Return two or three numbers, depending on the number of words."""
+    return [1.0] * (2 + len(text.split()) % 2)
+
+
 @pytest.mark.parametrize(
     ("encoder", "words", "message"),
     [
         (lambda texts: np.zeros(len(texts)), {}, r"have shape \(\d+,\) and dtype float64"),
         (lambda texts: np.zeros((1, 4)), {}, "sentences have shape"),
-        (lambda texts: [["a", "b"] for _ in texts], {}, "expected numbers"),
-        (lambda texts: [[1.0] * (2 + len(text.split()) % 2) for text in texts], {}, "do not form an array"),
-        (
-            lambda texts: [torch.ones(2 + len(text.split()) % 2) for text in texts],
-            {},
-            "do not form an array",
-        ),
+        (lambda texts: [["a", "b"]] * len(texts), {}, "expected numbers"),
+        (lambda texts: list(map(ragged, texts)), {}, "do not form an array"),
+        (lambda texts: list(map(torch.tensor, map(ragged, texts))), {}, "do not form an array"),
         (letters, {"suites": "stss"}, 'suite "stss" is unknown'),
         (letters, {"pooling": "mean"}, "not for an open encoder"),
         (3, {}, "encoder is of type int; use a folder, a hub id, an encoder or a function"),

@@ -35,12 +35,11 @@ def plan(tmp_path, monkeypatch):
     def made(columns=COLUMNS, scale="micro", rows=("trained",), workflow="workflow", change=None, **config):
         """Compile an own table, by default one row at scale micro."""
         if not (tmp_path / workflow).exists():
-            table = {
-                "columns": [
-                    {"id": name, "metric": "m", "metric_path": path} for name, path in columns.items()
-                ],
-                "rows": [{"id": row, "encoder": {"use": row, "run": change or {}}} for row in rows],
-            }
+            table = {"columns": [], "rows": []}
+            for name, path in columns.items():
+                table["columns"].append({"id": name, "metric": "m", "metric_path": path})
+            for row in rows:
+                table["rows"].append({"id": row, "encoder": {"use": row, "run": change or {}}})
             recipes = {"trained": {**RECIPE, "corpus": "mine"}, "other": RECIPE}
             write_paper(tmp_path / workflow, "made", {"table1": table}, recipes=recipes)
         values = {"scale": scale, "papers": {"made": "all"}, "seeds": [0], **config}

@@ -149,7 +149,8 @@ def test_the_verb_starts_processes_of_which_the_first_writes_and_says_how_many_t
     record = json.loads((two / "provenance.json").read_text())
     assert (record["processes"], record["chunk"]) == (2, 4)
     assert "processes" not in json.loads((one / "provenance.json").read_text())
-    assert {path.name for path in one.iterdir()} == {path.name for path in two.iterdir()}
+    names = {path.name for path in two.iterdir()}
+    assert {path.name for path in one.iterdir()} == names
 
 
 def test_a_process_that_ends_before_its_time_is_one_sentence(tmp_path, monkeypatch):
