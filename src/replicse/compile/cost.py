@@ -353,7 +353,7 @@ class Cost:
 
     def _tokens(self, encoder: str) -> tuple[float, set[str]]:
         """Return the tokens of an encoder's suites, and the suites not counted."""
-        total, not_counted = 0.0, set[str]()
+        total, not_counted = self._trajectory_tokens(encoder), set[str]()
         for group, suites in self.study.groups(encoder).items():
             tokens = self._tokens_of(encoder, group)
             total += tokens
@@ -363,9 +363,23 @@ class Cost:
 
     def _tokens_of(self, encoder: str, group: str) -> float:
         """Return the tokens of a group of suites; 0 if they are not known."""
+        if group == "trajectory":
+            return self._trajectory_tokens(encoder)
         sentences = self._datasets.sentences.get(group, 0) * SENTENCE_TOKENS
         suites = self.study.groups(encoder).get(group, [])
         return sentences + sum(self._text_tokens(suite, encoder) for suite in suites)
+
+    def _trajectory_tokens(self, encoder: str) -> float:
+        """Return the tokens of a trajectory; 0 if the encoder has none.
+
+        Each kept checkpoint encodes both sentences of all pairs of STS-B.
+        """
+        run = self.study.encoders[encoder].source.run
+        if run is None or "trajectory" not in self.study.suites.get(encoder, set()):
+            return 0.0
+        checkpoints = len(self.study.runs[run].trajectory.steps())
+        sentences = 2 * self._datasets.count_rows("data/sts/STS-B/*")
+        return checkpoints * sentences * SENTENCE_TOKENS
 
     def _text_tokens(self, suite: str, encoder: str) -> float:
         """Return the tokens of a suite's long texts; 0 for other suites."""

@@ -74,7 +74,7 @@ class JobResources:
 
     def evaluation_time(self, wildcards: Any, attempt: int) -> int:
         """Return the time of an evaluation in minutes; a retry gets more."""
-        group = wildcards.get("group", "")
+        group = wildcards.get("group", "trajectory")
         return evaluation_minutes(self._cost, wildcards.encoder, group, self.needs, attempt)
 
     def store_memory(self, wildcards: Any, attempt: int) -> int:

@@ -143,11 +143,15 @@ class Datasets(Checked):
         for name, suites in groups().items():
             # Suites of a group share the sentences that they encode equally often.
             encoded = set(chain.from_iterable(suite.encodes.items() for suite in suites))
-            counts[name] = sum(times * self._count_rows(pattern) for pattern, times in encoded)
+            counts[name] = sum(times * self.count_rows(pattern) for pattern, times in encoded)
         return counts
 
-    def _count_rows(self, pattern: str) -> int:
-        """Return the number of rows of all datasets for a pattern."""
+    def count_rows(self, pattern: str) -> int:
+        """Return the number of rows of all datasets for a pattern.
+
+        Args:
+            pattern: metric paths with `*`, such as `data/sts/*/test`.
+        """
         paths = [path for path in self.sizes if fnmatchcase(path, pattern)]
         return sum(sum(self.parts(path).values()) for path in paths)
 

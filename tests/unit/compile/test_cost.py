@@ -166,6 +166,21 @@ def test_long_texts_are_counted_by_the_sets_that_are_read(item, suite, tokens):
     assert most * 3600 * 1.3e13 / (2 * 12 * 12 * 768**2) == pytest.approx(tokens)
 
 
+def test_each_checkpoint_of_a_trajectory_is_encoded():
+    plan = shipped_plan(scale="paper", papers={"simcse": ["figure2"]}, seeds=[0])
+    cost = Cost(plan)
+    traced = [name for name, suites in plan.suites.items() if "trajectory" in suites]
+    assert len(traced) == 4
+    for name in traced:
+        trajectory = cost.encoding(name, "trajectory").expected
+        tokens = trajectory * 3600 * 1.3e13 / (2 * 12 * 12 * 768**2)
+        # 0, 10, ..., 100 and thirteen later steps; 5,749 + 1,500 + 1,379 pairs.
+        assert tokens == pytest.approx(24 * 2 * 8628 * 32 * FILLED)
+        assert cost.evaluation([name]).expected == pytest.approx(
+            cost.encoding(name, "fast").expected + trajectory
+        )
+
+
 def test_gpu_memory_of_a_step_against_estimates_by_others_and_a_measured_peak():
     def gigabytes(rows=None, **changes):
         """Return the memory of a training in GB, by default of whole batches."""

@@ -10,6 +10,7 @@ from snakemake.iocontainers import Wildcards
 from snakemake.resources import GroupResources
 
 from replicse.compile import resources
+from replicse.compile.cost import Cost
 from replicse.spec.scale_entries import ScaleNeeds
 
 PAPER = ScaleNeeds(gpu="required", train_memory_mb=32000, full_suites=True)
@@ -130,3 +131,13 @@ def test_a_store_asks_by_the_rows_of_its_corpus(paper):
     asked = ask(jobs.store_memory, jobs.store_time, name=largest)
     assert asked["mem_mb"] == resources.store_memory_mb(most) > 1700
     assert ask(jobs.store_memory, jobs.store_time, 2, name=largest)["mem_mb"] == 2 * asked["mem_mb"]
+
+
+def test_a_trajectory_asks_by_its_checkpoints():
+    plan = shipped_plan(scale="minilm", papers={"simcse": ["figure2"]}, seeds=[0])
+    jobs, cost = resources.JobResources(plan), Cost(plan)
+    for name, suites in plan.suites.items():
+        if "trajectory" in suites:
+            minutes = 60 * resources.TIMES * cost.encoding(name, "trajectory").expected
+            asked = jobs.evaluation_time(Wildcards(fromdict={"encoder": name}), 1)
+            assert asked - 1 < minutes <= asked and asked > resources.LEAST_MINUTES
