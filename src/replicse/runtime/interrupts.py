@@ -4,6 +4,7 @@ The program `python -m replicse.runtime.interrupts MODULE ARGUMENT...` runs a mo
 `interrupt_once`, Ctrl-C ends it without a traceback.
 """
 
+import atexit
 import runpy
 import signal
 import sys
@@ -13,7 +14,8 @@ from types import FrameType
 def interrupt_once(*signals: int) -> None:
     """Raise KeyboardInterrupt for the first Ctrl-C and ignore further ones.
 
-    Unlike SIG_IGN, a handler is not inherited by processes that are started later.
+    Unlike SIG_IGN, a handler is not inherited by processes that are started later. But Python restores the default
+    action of handled signals when it exits, so signals are ignored by SIG_IGN from then on.
 
     Args:
         *signals: Signals with the same effect as Ctrl-C, such as SIGTERM.
@@ -23,6 +25,7 @@ def interrupt_once(*signals: int) -> None:
     def stop(_: int, frame: FrameType | None) -> None:
         for number in numbers:
             signal.signal(number, lambda *_: None)
+            atexit.register(signal.signal, number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     for number in numbers:

@@ -43,6 +43,33 @@ def test_only_the_first_of_two_presses_interrupts_and_the_second_leaves_the_end_
     assert (process.returncode, said, errors) == (0, "ended\n", "")
 
 
+# Objects of a module are deleted last, after Python has restored the default action of signals.
+EXITING = """
+import os, signal
+from replicse.runtime.interrupts import interrupt_once
+
+class Last:
+    def __del__(self, kill=os.kill, process=os.getpid(), number=signal.SIGINT):
+        kill(process, number)
+
+last = Last()
+interrupt_once()
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+except KeyboardInterrupt:
+    print("ended")
+"""
+
+
+def test_a_second_press_does_not_kill_a_process_that_exits():
+    """A second Ctrl-C should not change the exit code of an interrupted process.
+
+    On a busy machine, a job once ended as killed by SIGINT after its sentence was printed.
+    """
+    done = subprocess.run([sys.executable, "-c", EXITING], text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_job_that_waits_for_the_server_is_interrupted_in_one_sentence(tmp_path, number):
     """A job that waits for the server is interrupted with a sentence.
