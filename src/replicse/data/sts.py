@@ -8,9 +8,10 @@ import gzip
 import math
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BufferedIOBase, BufferedReader
 from pathlib import Path
 
@@ -52,7 +53,7 @@ class StsSubset:
         name: The name of the subset.
         first: The first sentences.
         second: The second sentences.
-        gold: The human ratings, (pairs,), float64, on the scale of the task.
+        gold: The human ratings, (pairs,), float64, on the scale of the task; read-only.
     """
 
     name: str
@@ -90,6 +91,8 @@ def senteval_root(folder: Path) -> Path:
 def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...]:
     """Load the subsets of an STS task.
 
+    A file is loaded again only if it has changed, because several suites of an evaluation use the same task.
+
     Args:
         root: The data root, a folder of datasets.
         task: STS12 to STS16 (several subsets), STS-B or SICK-R (one subset).
@@ -108,8 +111,26 @@ def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...
     read = {"STS-B": _stsb, "SICK-R": _sick}.get(task, _year_subset)
     subsets = []
     for name, files in sts_files(task, split).items():
-        subsets.append(read(name, *[downstream / file for file in files]))
+        paths = tuple(downstream / file for file in files)
+        subsets.append(_load_subset(read, name, paths, tuple(map(_version, paths))))
     return tuple(subsets)
+
+
+@lru_cache(maxsize=64)  # all subsets of all splits are 30
+def _load_subset(
+    read: Callable[..., StsSubset], name: str, paths: Sequence[Path], versions: Sequence[tuple[int, ...]]
+) -> StsSubset:
+    """Load a subset, once for each version of its files."""
+    return read(name, *paths)
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    """Return numbers that change with a file; empty if it does not exist."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return ()
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 def sts_files(task: str, split: str) -> dict[str, tuple[str, ...]]:
@@ -286,6 +307,7 @@ def _subset(name: str, pairs: list[tuple[str, str, float]], path: Path) -> StsSu
         raise BadInput(f"{path} does not contain scored pairs; {WHOLE}")
     first, second, gold = zip(*pairs, strict=True)
     scores = np.array(gold, dtype=np.float64)
+    scores.flags.writeable = False
     return StsSubset(name, tuple(map(one_spaced, first)), tuple(map(one_spaced, second)), scores)
 
 

@@ -39,6 +39,16 @@ def test_pairs_without_gold_are_skipped_and_white_space_collapsed(tmp_path, sts1
     np.testing.assert_array_equal(subsets[0].gold, [1.0, 3.0])
 
 
+def test_a_task_is_loaded_again_only_if_a_file_has_changed(tmp_path, sts13):
+    sts13("a\tb\n", "1.0\n")
+    first = load_sts(tmp_path, "STS13")
+    assert [new is old for new, old in zip(load_sts(tmp_path, "STS13"), first, strict=True)] == [True] * 3
+    sts13("a\tb\nc\td\n", "1.0\n3.0\n")
+    assert [len(subset.gold) for subset in load_sts(tmp_path, "STS13")] == [2, 2, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        first[0].gold[0] = 5
+
+
 @cases
 def test_malformed_sts_lines_name_file_and_line(tmp_path, sts13, sentences, gold, place):
     file = sts13(sentences or "", gold)
