@@ -353,7 +353,7 @@ class Cost:
 
     def _tokens(self, encoder: str) -> tuple[float, set[str]]:
         """Return the tokens of an encoder's suites, and the suites not counted."""
-        total, not_counted = self._trajectory_tokens(encoder), set[str]()
+        total, not_counted = 0.0, set[str]()
         for group, suites in self.study.groups(encoder).items():
             tokens = self._tokens_of(encoder, group)
             total += tokens
@@ -370,14 +370,12 @@ class Cost:
         return sentences + sum(self._text_tokens(suite, encoder) for suite in suites)
 
     def _trajectory_tokens(self, encoder: str) -> float:
-        """Return the tokens of a trajectory; 0 if the encoder has none.
+        """Return the tokens of a trajectory.
 
         Each kept checkpoint encodes both sentences of all pairs of STS-B.
         """
-        run = self.study.encoders[encoder].source.run
-        if run is None or "trajectory" not in self.study.suites.get(encoder, set()):
-            return 0.0
-        checkpoints = len(self.study.runs[run].trajectory.steps())
+        run = self.study.runs[self.study.encoders[encoder].source.name]
+        checkpoints = len(run.trajectory.steps())
         sentences = 2 * self._datasets.count_rows("data/sts/STS-B/*")
         return checkpoints * sentences * SENTENCE_TOKENS
 

@@ -35,6 +35,4 @@ def _list_discarded(study: Study) -> Mapping[str, tuple[str, ...]]:
         if run not in evaluations:
             continue
         evaluations[run] += [study.paths.evaluation(name, group) for group in study.groups(name)]
-        if "trajectory" in study.suites.get(name, set()):
-            evaluations[run].append(study.paths.evaluation(name, "trajectory"))
     return {run: tuple(files) for run, files in evaluations.items() if files}

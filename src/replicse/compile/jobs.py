@@ -207,12 +207,15 @@ class _JobBuilder:
         return self._make("train", (name,), payload, modules, (run,), needs, files=files, reads_sets=True)
 
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
-        """Yield a job for each group of suites, and a job for the trajectory."""
+        """Yield a job for each group of suites."""
         weights = []
         if not encoder.source.vectors:
             weights.append(f"{self.study.encoder_folder(encoder)}/{ENCODER[0]}")
         families = self._families(encoder.source.run or "")
         for group, suites in self.study.groups(name).items():
+            if group == "trajectory":
+                yield self._trajectory(name, encoder, families)
+                continue
             payload = self._describe_encoder(encoder) | self._describe_suites(name, suites)
             files = {key: payload[key] for key in ("options", "postprocess", "vectors") if key in payload}
             modules = {PAIRS} | _encoder_modules(encoder) | _suite_modules(suites) | families
@@ -222,13 +225,15 @@ class _JobBuilder:
             yield self._make(
                 "evaluate", (name, group), payload, modules, settings, weights, files=files, reads_sets=True
             )
-        if "trajectory" in self.study.suites[name]:
-            run, pooling = encoder.source.run or "", encoder.pooling
-            payload = {"encoder": self.paths.run(run), "pooling": pooling.spelling, "engine": encoder.engine}
-            modules = {"replicse.encoder.sentence", *_suite_modules(["geometry"]), *families}
-            settings = [self.scale.suite_options("geometry"), pooling]
-            needs = (self.paths.run(run, METRICS),)
-            yield self._make("geometry", (name,), payload, modules, settings, needs, reads_sets=True)
+
+    def _trajectory(self, name: str, encoder: Encoder, families: set[str]) -> Job:
+        """Return the job that evaluates the checkpoints of a run."""
+        run, pooling = encoder.source.name, encoder.pooling
+        payload = {"encoder": self.paths.run(run), "pooling": pooling.spelling, "engine": encoder.engine}
+        modules = {"replicse.encoder.sentence", *_suite_modules(["geometry"]), *families}
+        settings = [self.scale.suite_options("geometry"), pooling]
+        needs = (self.paths.run(run, METRICS),)
+        return self._make("geometry", (name,), payload, modules, settings, needs, reads_sets=True)
 
     def _families(self, *encoders: str) -> set[str]:
         """Return the plug-ins that define the families and heads of encoders."""

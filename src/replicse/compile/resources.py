@@ -70,7 +70,7 @@ class JobResources:
 
     def evaluation_memory(self, wildcards: Any, attempt: int) -> int:
         """Return the memory of an evaluation in MB; a retry gets more."""
-        return evaluation_memory_mb(wildcards.get("group", ""), self.needs, attempt)
+        return evaluation_memory_mb(wildcards.get("group", "trajectory"), self.needs, attempt)
 
     def evaluation_time(self, wildcards: Any, attempt: int) -> int:
         """Return the time of an evaluation in minutes; a retry gets more."""
@@ -90,7 +90,7 @@ class JobResources:
 
         A run shares its allocation with its trajectory and its short evaluations.
         """
-        if self.is_local() or self.is_long(wildcards.get("group", "")):
+        if self.is_local() or self.is_long(wildcards.get("group", "trajectory")):
             return None
         run = wildcards.get("run") or self.study.run_name(wildcards.encoder)
         return f"run-{run}" if run else None
@@ -116,10 +116,7 @@ class JobResources:
         """Return the evaluations in the allocation of each run."""
         evaluations: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for name, encoder in self.study.encoders.items():
-            groups_of_encoder = list(self.study.groups(name))
-            if "trajectory" in self.study.suites.get(name, set()):
-                groups_of_encoder.append("trajectory")
-            for group in groups_of_encoder:
+            for group in self.study.groups(name):
                 if encoder.source.run and not self.is_long(group):
                     evaluations[encoder.source.run].append((name, group))
         return evaluations

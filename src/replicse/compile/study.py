@@ -204,10 +204,10 @@ class Study:
     def groups(self, encoder: str) -> dict[str, list[str]]:
         """Return a dict from groups to the suites of an encoder.
 
-        The group is the name of the evaluation file.
+        The group is the name of the evaluation file; `trajectory` has the checkpoints of a run.
         """
         groups: dict[str, list[str]] = {}
-        for suite in sorted(self.suites.get(encoder, set()) - {"trajectory", "data"}):
+        for suite in sorted(self.suites.get(encoder, set()) - {"data"}):
             groups.setdefault(file_of(suite), []).append(suite)
         return groups
 

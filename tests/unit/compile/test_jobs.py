@@ -59,7 +59,8 @@ def test_a_job_is_found_by_its_stage_and_id(graph, plan):
     wanted = set()
     for name in plan.suites.keys() - {"data"}:
         wanted.update(f"{name}.{group}" for group in plan.groups(name))
-    assert found["evaluate"] == wanted
+    assert found["evaluate"] | {f"{name}.trajectory" for name in found["geometry"]} == wanted
+    assert found["geometry"] == {name for name, suites in plan.suites.items() if "trajectory" in suites}
     job = next(iter(job for job in graph.values() if job.stage == "evaluate"))
     assert str(job) == f"evaluate {job.id}"
 

@@ -91,14 +91,13 @@ def ask_for_groups(study, profile, attempt=1):
     alone = []
     for name, encoder in study.encoders.items():
         for group in study.groups(name):
-            asked = ask(jobs.evaluation_memory, jobs.evaluation_time, attempt, encoder=name, group=group)
-            allocation = jobs.name_allocation(Wildcards(fromdict={"encoder": name, "group": group}))
+            # The rule of trajectories has no wildcard for the group.
+            wildcards = {"encoder": name} | ({} if group == "trajectory" else {"group": group})
+            asked = ask(jobs.evaluation_memory, jobs.evaluation_time, attempt, **wildcards)
+            allocation = jobs.name_allocation(Wildcards(fromdict=wildcards))
             if allocation is not None:
                 assert allocation == f"run-{encoder.source.run}"
             (alone if allocation is None else levels[encoder.source.run][1]).append(asked)
-        if "trajectory" in study.suites.get(name, ()):
-            checkpoints = ask(jobs.evaluation_memory, jobs.evaluation_time, attempt, encoder=name)
-            levels[encoder.source.run][1].append(checkpoints)
     groups = []
     for of_run in levels.values():
         level = [list(map(as_job, each)) for each in of_run if each]

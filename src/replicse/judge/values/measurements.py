@@ -234,9 +234,6 @@ def study_machines(study: Study, measurements: Measurements) -> Counter[Machine]
     """
     records = [measurements.training_record(run) for run in study.runs]
     for encoder in set(study.suites) - {"data"}:
-        groups = [suites[0] for suites in study.groups(encoder).values()]
-        if "trajectory" in study.suites[encoder]:
-            groups.append("trajectory")
-        for suite in groups:
-            records.append(measurements.at(encoder, suite).provenance)
+        for suites in study.groups(encoder).values():
+            records.append(measurements.at(encoder, suites[0]).provenance)
     return count_machines(chain.from_iterable(map(recorded_machines, records)))
