@@ -9,7 +9,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -129,7 +129,8 @@ def run(arguments: Namespace) -> int:
     refuse_read_only(config["scale"])
     check_cache_folder(os.environ)
     raise_file_limit()
-    with nullcontext() if arguments.dry_run else hold(Path.cwd()):
+    # A dry run writes specifications, too, and those of another selection would end the report of a running study.
+    with hold(Path.cwd()):
         if not arguments.dry_run:
             clean_up(config["scale"])
         code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]], arguments.workflow)

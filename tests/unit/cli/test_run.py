@@ -290,6 +290,15 @@ def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
     hold(tmp_path / "two").close()
 
 
+@pytest.mark.parametrize("options", [[], ["-n"]])
+def test_a_second_run_is_refused_before_it_writes_a_specification(calls, capsys, options):
+    """A dry run of other items once changed the report's specification of a running study."""
+    with hold(Path.cwd()):
+        assert main(["run", *options, "--workflow", str(ROOT / "workflow"), "--config", "scale=micro"]) == 2
+    assert "another `replicse run` uses these results" in " ".join(capsys.readouterr().err.split())
+    assert not calls
+
+
 def test_the_lock_of_a_study_does_not_empty_the_target_of_a_link(tmp_path):
     """In a folder from somebody else, the lock can be a link to any file of the user."""
     (tmp_path / "precious").write_text("precious")
