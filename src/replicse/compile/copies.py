@@ -44,37 +44,28 @@ def write_copy(file: Path, specification: Mapping[str, Any]) -> None:
     write_text(file, json.dumps(document, ensure_ascii=False) + "\n")
 
 
-# Files up to this size, and JSON files, are hashed at each check; larger files, such as weights, only if their date
-# changed. Snakemake computes checksums up to the same size.
+# Earlier versions described files above this size only by the size.
 LARGEST_HASHED = 1_000_000
 
 
 def describe_file(file: Path) -> dict[str, Any]:
-    """Return `bytes` and `sha256` of a file, and the `date` if it is large.
+    """Return `bytes` and `sha256` of a file.
 
-    The date is the modification time in nanoseconds.
+    The modification time is of no use, because Snakemake sets it for all outputs of a finished job.
     """
-    facts = file.stat()
-    description = {"bytes": facts.st_size, "sha256": sha256_of(file)}
-    is_large = facts.st_size > LARGEST_HASHED and file.suffix != ".json"
-    return description | {"date": facts.st_mtime_ns} if is_large else description
+    return {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
 
 
 def is_unchanged(file: str, description: Any) -> bool:
-    """Return whether a file exists and has a description of `describe_file`.
-
-    Earlier versions described a large file only by its size.
-    """
+    """Return whether a file exists and has a description of `describe_file`."""
     if not Path(file).is_file() or not isinstance(description, Mapping):
         return False
-    facts = Path(file).stat()
-    if facts.st_size != description.get("bytes"):
+    size = Path(file).stat().st_size
+    if size != description.get("bytes"):
         return False
-    if description.get("date") == facts.st_mtime_ns or (
-        facts.st_size > LARGEST_HASHED and "sha256" not in description
-    ):
-        return True
-    return sha256_of(file) == description.get("sha256")
+    if "sha256" not in description:
+        return size > LARGEST_HASHED
+    return sha256_of(file) == description["sha256"]
 
 
 def check_unchanged(file: Path | str) -> bool:

@@ -77,15 +77,15 @@ def test_no_damaged_digit_of_an_item_is_accepted(study):
             ItemResult.read(file)
 
 
-def test_large_weights_are_hashed_if_their_date_has_changed(tmp_path):
+def test_changed_weights_are_found_by_their_digest(tmp_path):
     """Weights of the same size were once used although they were changed."""
     file = tmp_path / "model.safetensors"
     file.write_bytes(bytes(1_000_001))
+    date = file.stat().st_mtime_ns
     description = json.loads(json.dumps(describe_file(file)))
     assert is_unchanged(str(file), description)
-    os.utime(file, ns=(1, 1))
-    assert is_unchanged(str(file), description), "a copy without dates"
     file.write_bytes(bytes(1_000_000) + b"1")
+    os.utime(file, ns=(date, date))
     assert not is_unchanged(str(file), description)
     assert is_unchanged(str(file), {"bytes": 1_000_001}), "the description of an earlier version"
     assert not is_unchanged(str(file), {"bytes": 1_000_000}) and not is_unchanged(str(file), None)
