@@ -53,8 +53,6 @@ use rule tokenizer as store with:
         job="results/{scale}/stores/{name}/job.json",
     log:
         "logs/{scale}/store/{name}.log",
-    benchmark:
-        "logs/{scale}/store/{name}.benchmark.jsonl"
     resources:
         mem_mb=RESOURCES.store_memory,
         runtime=RESOURCES.store_time,
@@ -73,8 +71,6 @@ rule train:
         job="results/{scale}/runs/{run}/job.json",
     log:
         "logs/{scale}/train/{run}.log",
-    benchmark:
-        "logs/{scale}/train/{run}.benchmark.jsonl"
     retries: 2
     group:
         RESOURCES.name_allocation
@@ -101,8 +97,6 @@ use rule tokenizer as evaluate with:
         job="results/{scale}/encoders/{encoder}/{group}.json.job",
     log:
         "logs/{scale}/evaluate/{encoder}.{group}.log",
-    benchmark:
-        "logs/{scale}/evaluate/{encoder}.{group}.benchmark.jsonl"
     group:
         RESOURCES.name_allocation
     threads: RESOURCES.threads
@@ -122,8 +116,6 @@ use rule evaluate as geometry with:
         job="results/{scale}/encoders/{encoder}/trajectory.json.job",
     log:
         "logs/{scale}/geometry/{encoder}.log",
-    benchmark:
-        "logs/{scale}/geometry/{encoder}.benchmark.jsonl"
 
 
 # Counts of the data are evaluations of an encoder with the name `data`.

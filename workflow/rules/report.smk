@@ -76,5 +76,3 @@ use rule tabulate as report with:
         job=f"reports/{SCALE}/report.html.job",
     log:
         f"logs/{SCALE}/report.log",
-    benchmark:
-        f"logs/{SCALE}/report.benchmark.jsonl"

@@ -3,6 +3,7 @@
 import importlib
 import logging
 import os
+import resource
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -69,7 +70,9 @@ def run(arguments: Namespace) -> int | None:
     code = stage.run(stage.check(payload, str(arguments.specification)), arguments)
     if not code and not arguments.join:
         write_copy(copy, specification)
-    log.info("wrote=%s", arguments.out)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_seconds, peak_mib = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    log.info("wrote=%s cpu_seconds=%.1f peak_mib=%.0f", arguments.out, cpu_seconds, peak_mib)
     return code
 
 

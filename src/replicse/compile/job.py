@@ -88,9 +88,9 @@ class Job:
     def dated(self) -> tuple[str, ...]:
         """Return the files whose dates Snakemake compares with the inputs.
 
-        The files are the outputs, the copy of the specification, and the benchmark file.
+        The files are the outputs and the copy of the specification.
         """
-        return (*self.outputs, str(self.copy), self.log.removesuffix(".log") + ".benchmark.jsonl")
+        return (*self.outputs, str(self.copy))
 
     @property
     def done(self) -> bool:

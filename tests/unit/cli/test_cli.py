@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from places import ROOT
 from replicse.cli import GROUPS, VERBS, main
 from replicse.cli.answers import SCREEN, print_error
 from replicse.errors import refusing
+from replicse.files import write_json
 
 CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
 STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
@@ -164,3 +166,18 @@ def test_an_error_in_a_terminal_is_broken_at_words_and_its_command_is_not(capsys
 def test_an_output_that_the_caller_closed_is_no_error():
     words = f'exec "{sys.executable}" -m replicse --version >&- 2>&-'
     assert subprocess.run(["sh", "-c", words]).returncode == 0
+
+
+def test_the_log_of_a_job_ends_with_its_time_and_memory(tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    outputs, payload = ["results/micro/record.json"], {"config": {}, "record": {}}
+    specification = {"stage": "study", "id": "", "digests": {}, "payload": payload, "inputs": []}
+    write_json("results/micro/jobs/study.json", {**specification, "outputs": outputs})
+    with caplog.at_level("INFO"):
+        assert main(["job", "results/micro/jobs/study.json"]) == 0
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    end = caplog.messages[-1].partition(" ")
+    assert end[0] == f"wrote={outputs[0]}"
+    cpu_seconds, peak_mib = (float(number) for number in re.findall(r"=(\d+(?:\.\d)?)(?: |$)", end[2]))
+    assert cpu_seconds == pytest.approx(used.ru_utime + used.ru_stime, abs=5)
+    assert peak_mib == pytest.approx(used.ru_maxrss / 1024, abs=100)
